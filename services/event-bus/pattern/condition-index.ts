@@ -4,6 +4,7 @@ import type { Alternative, FieldCondition } from "./condition.ts";
 import { meets } from "./condition.ts";
 import { ExclusionIndex } from "./exclusion-index.ts";
 import { IntegerLists } from "./integer-lists.ts";
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
 import { IntervalIndex, Ranges } from "./interval-index.ts";
 import type { LeafProbe } from "./leaf-probe.ts";
@@ -68,6 +69,11 @@ export class ConditionIndex {
   #intervals: Map<number, IntervalIndex> | undefined;
   #exclusions: Map<number, ExclusionIndex> | undefined;
 
+  /** Its parts that grow. */
+  get parts(): readonly Growing[] {
+    return [...this.#texts.parts, ...this.#keys.parts, ...this.#lists.parts, this.#kindsOfField, this.#ranges];
+  }
+
   /** The bytes of memory; about, for conditions that have objects. */
   get bytes(): number {
     const objects = this.#checks.length * checkBytes;
@@ -95,10 +101,11 @@ export class ConditionIndex {
         yield* this.#sealList(list, kind);
       if (list % 1_024 === 0) yield;
     }
-    for (const part of [this.#texts, this.#keys, this.#lists, this.#kindsOfField]) {
-      part.trim();
+    for (const part of [this.#texts, this.#keys, this.#lists]) {
+      yield* part.trim();
       yield;
     }
+    this.#kindsOfField.trim();
   }
 
   /** Calls `found` with the node of every condition that the leaf meets, once for each alternative that it meets. */

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
 
 /** Differs in each process, so that nobody can choose texts of which many have one hash. */
@@ -29,13 +30,18 @@ export const hashOfPair = (first: number, second: number): number =>
  * The chains of a hash table whose members are numbered in the order of their addition. Whoever uses it compares the
  * members of a chain.
  */
-export class HashChains {
+export class HashChains implements Growing {
   #heads = new Int32Array(4).fill(-1);
   /** The next member of the chain, and the hash, of each member. */
   readonly #members = new IntegerRows(2);
 
   get size(): number {
     return this.#members.length;
+  }
+
+  /** Its parts that grow. */
+  get parts(): readonly Growing[] {
+    return [this, this.#members];
   }
 
   /** The bytes of memory. */
@@ -60,6 +66,12 @@ export class HashChains {
     const member = this.#members.add(this.#heads[bucket] as number, hash);
     this.#heads[bucket] = member;
     return member;
+  }
+
+  makeRoom(): boolean {
+    if (this.size + (this.size >>> 3) <= this.#heads.length) return false;
+    this.#grow();
+    return true;
   }
 
   /** Releases the room for further members. */

@@ -1,4 +1,6 @@
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
+import type { Steps } from "./steps.ts";
 
 /** Numbered lists of values, each with a note, without an object for each. */
 export class IntegerLists {
@@ -10,6 +12,11 @@ export class IntegerLists {
   /** The number of lists. */
   get size(): number {
     return this.#lists.length;
+  }
+
+  /** Its parts that grow. */
+  get parts(): readonly Growing[] {
+    return [this.#lists, this.#entries];
   }
 
   /** The bytes of memory. */
@@ -58,8 +65,9 @@ export class IntegerLists {
   }
 
   /** Releases the room for further entries. */
-  trim(): void {
+  *trim(): Steps<void> {
     this.#lists.trim();
+    yield;
     this.#entries.trim();
   }
 }

@@ -1,8 +1,14 @@
 const nothing = new Int32Array(0);
 const capacityMin = 4;
 
+/** A table whose room doubles whenever it is full, which copies all of it. */
+export interface Growing {
+  /** Doubles the room if less than an eighth of it is left; returns whether it did. */
+  makeRoom(): boolean;
+}
+
 /** A table of 32-bit integers that grows, without an object for each row. A row has at most three cells. */
-export class IntegerRows {
+export class IntegerRows implements Growing {
   readonly #width: number;
   #values = nothing;
   #length = 0;
@@ -39,6 +45,12 @@ export class IntegerRows {
   /** Replaces the value of a cell. */
   set(row: number, cell: number, value: number): void {
     this.#values[row * this.#width + cell] = value;
+  }
+
+  makeRoom(): boolean {
+    if (this.#length + (this.#length >>> 3) <= this.#values.length / this.#width) return false;
+    this.#resize(this.#length * 2);
+    return true;
   }
 
   /** Releases the room for further rows. */

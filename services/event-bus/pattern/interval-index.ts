@@ -1,4 +1,5 @@
 import type { NumberRange } from "./condition.ts";
+import type { Growing } from "./integer-rows.ts";
 import type { Steps } from "./steps.ts";
 
 /** Numbers that are sorted or merged in one step. */
@@ -12,7 +13,7 @@ const noOpenness = new Uint8Array(0);
 const capacityMin = 4;
 
 /** Ranges of numbers, without an object for each. */
-export class Ranges {
+export class Ranges implements Growing {
   #bounds = noBounds;
   #openness = noOpenness;
   #size = 0;
@@ -47,6 +48,12 @@ export class Ranges {
       ((openness & isBottomOpen) === 0 ? value >= bottom : value > bottom) &&
       ((openness & isTopOpen) === 0 ? value <= top : value < top)
     );
+  }
+
+  makeRoom(): boolean {
+    if (this.#size + (this.#size >>> 3) <= this.#openness.length) return false;
+    this.#grow();
+    return true;
   }
 
   #grow(): void {

@@ -1,5 +1,7 @@
 import { HashChains, hashOfPair } from "./hash-chains.ts";
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
+import type { Steps } from "./steps.ts";
 
 /** Different pairs of integers, numbered in the order of their addition, without an object for each. */
 export class PairTable {
@@ -8,6 +10,11 @@ export class PairTable {
 
   get size(): number {
     return this.#chains.size;
+  }
+
+  /** Its parts that grow. */
+  get parts(): readonly Growing[] {
+    return [...this.#chains.parts, this.#pairs];
   }
 
   /** The bytes of memory. */
@@ -38,8 +45,9 @@ export class PairTable {
   }
 
   /** Releases the room for further pairs. */
-  trim(): void {
+  *trim(): Steps<void> {
     this.#chains.trim();
+    yield;
     this.#pairs.trim();
   }
 

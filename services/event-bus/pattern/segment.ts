@@ -14,6 +14,9 @@ export interface PatternEntry<T> {
   readonly bytes?: number;
 }
 
+/** After so many entries, tables that are nearly full are made larger, each in a step of its own. */
+const roomEntries = 32;
+
 /** Entries that were compiled together, and in which order some of them have been removed since. */
 interface Compiled<T> {
   readonly entries: readonly PatternEntry<T>[];
@@ -49,13 +52,17 @@ export class Segment<T> {
       { entries, names, tree, bytes, removals: new IntegerRows(1), removedAt: undefined },
       0,
     );
+    // All tables have about as many rows as there are entries, and would be copied at the same entry.
+    const parts = [...names.parts, ...tree.parts];
     for (const [index, entry] of entries.entries()) {
+      if (index % roomEntries === 0) for (const part of parts) if (part.makeRoom()) yield;
       segment = segment.without([entry.name]);
       names.add(hashOfText(entry.name, 0, entry.name.length));
       yield* tree.add(index, entry.pattern.branches);
       bytes += entry.bytes ?? 0;
     }
     yield* tree.seal();
+    yield;
     names.trim();
     return new Segment({ ...segment.#compiled, bytes: bytes + names.bytes + tree.bytes }, segment.#removalCount);
   }

@@ -11,9 +11,12 @@ export const runAtOnce = <T>(steps: Steps<T>): T => {
   }
 };
 
+/** Shorter than other turns, because a step may enlarge a large table, and what is allocated leads to collections. */
+const turnMs = 3;
+
 /** Does the steps and lets everything else run after each few milliseconds. */
 export const runInTurns = async <T>(steps: Steps<T>): Promise<T> => {
-  const turn = new Turn();
+  const turn = new Turn(turnMs);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

@@ -1,5 +1,7 @@
 import { HashChains, hashOfText } from "./hash-chains.ts";
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
+import type { Steps } from "./steps.ts";
 
 /** Characters of the first chunk, and of all later ones. */
 const chunkMin = 16;
@@ -19,6 +21,11 @@ export class TextTable {
 
   get size(): number {
     return this.#chains.size;
+  }
+
+  /** Its parts that grow. */
+  get parts(): readonly Growing[] {
+    return [...this.#chains.parts, this.#places];
   }
 
   /** The bytes of memory. */
@@ -46,8 +53,9 @@ export class TextTable {
   }
 
   /** Releases the room for further texts. */
-  trim(): void {
+  *trim(): Steps<void> {
     this.#chains.trim();
+    yield;
     this.#places.trim();
     const last = this.#chunks.pop();
     if (last !== undefined) this.#chunks.push(last.slice(0, last.length - this.#free));

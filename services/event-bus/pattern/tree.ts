@@ -1,6 +1,7 @@
 import type { Branch, FieldCondition } from "./condition.ts";
 import { ConditionIndex } from "./condition-index.ts";
 import { IntegerLists } from "./integer-lists.ts";
+import type { Growing } from "./integer-rows.ts";
 import { IntegerRows } from "./integer-rows.ts";
 import { PairTable } from "./pair-table.ts";
 import type { Steps } from "./steps.ts";
@@ -62,6 +63,21 @@ export class Tree {
 
   constructor() {
     this.#addNode();
+  }
+
+  /** Its parts that grow while patterns are added. */
+  get parts(): readonly Growing[] {
+    const { conditions, edges, children, edgesOf } = this.#draft ?? {};
+    return [
+      ...this.conditions.parts,
+      ...this.#fields.parts,
+      ...this.#nodes.parts,
+      this.#laterOf,
+      ...(conditions?.parts ?? []),
+      ...(edges?.parts ?? []),
+      ...(children === undefined ? [] : [children]),
+      ...(edgesOf?.parts ?? []),
+    ];
   }
 
   /** The bytes of memory, without what is needed only while patterns are added. */
@@ -131,10 +147,12 @@ export class Tree {
     yield* this.#seal(rootNode, draft, new Map());
     this.#draft = undefined;
     yield* this.conditions.seal();
-    for (const part of [this.#fields, this.#nodes, this.#laterOf]) {
-      part.trim();
+    for (const part of [this.#fields, this.#nodes]) {
       yield;
+      yield* part.trim();
     }
+    yield;
+    this.#laterOf.trim();
   }
 
   #childOf(draft: Draft, node: number, path: string, condition: FieldCondition): number {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { flattenText } from "../../../services/event-bus/pattern/flatten.ts";
 import { Matcher } from "../../../services/event-bus/pattern/matcher.ts";
@@ -30,6 +30,32 @@ const countingEntries = (count: number) => {
 
 const matched = (matcher: Matcher<number>, source: number): number[] =>
   matcher.match(flattenText(`{"source":"shop.${source}","detail":{"amount":1000}}`, matcher.wants));
+
+test("no step of a compilation copies more than one table of many rows", () => {
+  let copied = 0;
+  const original = Int32Array;
+  class CountedArray extends original<ArrayBuffer> {
+    static get [Symbol.species]() {
+      return original;
+    }
+
+    constructor(length: number) {
+      super(new ArrayBuffer(length * 4));
+      if (length > 10_000) copied += 1;
+    }
+  }
+  vi.stubGlobal("Int32Array", CountedArray);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { entries } = countingEntries(20_000);
+  const steps = Segment.compile(entries);
+  const counts = new Set<number>();
+  for (let isDone = false; !isDone;) {
+    const before = copied;
+    isDone = steps.next().done === true;
+    counts.add(copied - before);
+  }
+  expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 1]);
+});
 
 test("no step of a compilation looks at more than a few entries", () => {
   const { entries, looks } = countingEntries(10_000);

@@ -7,11 +7,17 @@ import { CompiledRules } from "../../../services/event-bus/store/compiled-rules.
 import { putRule } from "../../../services/event-bus/store/rule.ts";
 import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
-import { rounds } from "../../support/rounds.ts";
+import { isSoak, rounds } from "../../support/rounds.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 const bus = { account: "000000000000", name: "default" };
 const count = rounds(10_000, 100_000);
+/** The last of them that are added one by one; those before, in parts. */
+const singleCount = rounds(10_000, 5_000);
+const partCount = 100;
+
+/** What the longest turn may have of the CPU of all turns; of 100,000 rules, as many milliseconds as are promised. */
+const longestMax = ({ all }: Turns, share: number): number => (isSoak ? 20 : all / share);
 
 /** A rule of a shop; some have ranges, some prefixes. */
 const ruleOf = (n: number) => {
@@ -26,35 +32,43 @@ const matched = (matcher: BusMatcher, source: string): string[] => {
   return matcher.match(flattenEvent(envelope, '{"kind":"sale"}', matcher.wants)).map(({ name }) => name);
 };
 
-/** What work took of the thread's CPU, in milliseconds. */
+/** How long work held the event loop, in milliseconds. */
 interface Turns {
+  /** The CPU of the thread in all turns. */
   readonly all: number;
-  /** The longest time for which it held the event loop. */
+  /** The CPU of the thread in the longest turn. */
   readonly longest: number;
+  /** The time of the longest turn, which on a busy machine includes that of other processes. */
+  readonly pause: number;
 }
 
-/** Measures the CPU of the thread, not the time: other processes of the machine do not count. */
+/** Measures turns of the event loop by the CPU of the thread, and by the clock. */
 const turnsOf = async (work: () => Promise<unknown>): Promise<Turns> => {
   let longest = 0;
   let all = 0;
+  let pause = 0;
   let isWorking = true;
   let before = process.threadCpuUsage();
+  let beforeMs = performance.now();
   const look = (): void => {
     const { user, system } = process.threadCpuUsage(before);
     const turn = (user + system) / 1_000;
     longest = Math.max(longest, turn);
     all += turn;
+    pause = Math.max(pause, performance.now() - beforeMs);
     before = process.threadCpuUsage();
+    beforeMs = performance.now();
     if (isWorking) setImmediate(look);
   };
   setImmediate(look);
   await work();
   isWorking = false;
   look();
-  return { all, longest };
+  return { all, longest, pause };
 };
 
-const shown = ({ all, longest }: Turns): string => `longest turn ${longest.toFixed(1)} of ${all.toFixed(0)} ms of CPU`;
+const shown = ({ all, longest, pause }: Turns): string =>
+  `longest turn ${longest.toFixed(1)} of ${all.toFixed(0)} ms of CPU, longest pause ${pause.toFixed(1)} ms`;
 
 const openRules = async (): Promise<{ store: Store; rules: CompiledRules }> => {
   const store = await openStore({ directory: await temporaryDirectory(), sync: false });
@@ -66,17 +80,21 @@ const openRules = async (): Promise<{ store: Store; rules: CompiledRules }> => {
 
 const use = (store: Store, rules: CompiledRules): Promise<BusMatcher> => store.read((reader) => rules.of(reader, bus));
 
-test("many rules that are added one by one hold up nothing", async () => {
+test("many rules that are added hold up nothing", async () => {
   const { store, rules } = await openRules();
+  const add = async (from: number, to: number): Promise<void> => {
+    await store.transact(async (transaction) => {
+      for (let n = from; n < to; n += 1) await putRule(transaction, bus, ruleOf(n));
+    });
+    await use(store, rules);
+  };
   const turns = await turnsOf(async () => {
-    for (let n = 0; n < count; n += 1) {
-      await store.transact((transaction) => putRule(transaction, bus, ruleOf(n)));
-      await use(store, rules);
-    }
+    for (let n = 0; n < count - singleCount; n += partCount) await add(n, n + partCount);
+    for (let n = count - singleCount; n < count; n += 1) await add(n, n + 1);
   });
   expect(matched(await use(store, rules), "shop.8")).toEqual(["rule-8"]);
-  console.info(`${count} rules added one by one: ${shown(turns)}`);
-  expect(turns.longest).toBeLessThan(turns.all / 150);
+  console.info(`${count} rules added, ${singleCount} of them one by one: ${shown(turns)}`);
+  expect(turns.longest).toBeLessThan(longestMax(turns, 150));
 }, 900_000);
 
 test("many rules hold up nothing while they are compiled for the first event, with which all are matched", async () => {
@@ -94,5 +112,5 @@ test("many rules hold up nothing while they are compiled for the first event, wi
   const seconds = ((performance.now() - beginMs) / 1_000).toFixed(1);
   console.info(`${count} rules compiled in ${seconds} s: ${shown(turns)}`);
   expect(matcher?.size).toBe(count);
-  expect(turns.longest).toBeLessThan(turns.all / 5);
+  expect(turns.longest).toBeLessThan(longestMax(turns, 5));
 }, 900_000);
