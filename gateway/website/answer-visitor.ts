@@ -29,7 +29,7 @@ import { encodePath, redirectByRule, redirectOfAll, siteKey } from "./site-routi
 import type { Websites } from "./site-source.ts";
 
 /** The headers of a visitor that count for the object. */
-const kept = new Set(["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "range"]);
+const kept = new Set(["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"]);
 
 /** One request of a visitor. */
 interface Visit {

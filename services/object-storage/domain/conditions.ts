@@ -46,6 +46,13 @@ export const evaluateReadConditions = (
   return { kind: "proceed" };
 };
 
+/**
+ * Whether a range of the object is still a range of what the caller has a part of: If-Range names its ETag, or exactly
+ * its Last-Modified. A weak ETag names no bytes.
+ */
+export const allowsRange = (ifRange: string, subject: ConditionSubject): boolean =>
+  unquoteETag(ifRange.trim()) === subject.eTag || Date.parse(ifRange) === seconds(subject.lastModifiedMs) * 1000;
+
 /** Conditions of a write. Undefined ones were not given. */
 export interface WriteConditions {
   readonly ifMatch?: string | undefined;

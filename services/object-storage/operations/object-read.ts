@@ -8,7 +8,7 @@ import type { BucketContext, Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
 import { openVersion } from "../content/version-lookup.ts";
 import { describeEncryption, refuseEncryption } from "../domain/encryption.ts";
-import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
+import { allowsRange, evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
 import {
@@ -114,8 +114,8 @@ const openForRead = async (
   const opened = await openVersion(reader, context, request);
   checkCustomerKey(context, context.access.bucket, request.key, opened.found.version.encryption, customerKey);
   checkConditions(request, opened.found, context);
-  const selection = selectContent(opened.found.version, request);
   const { version } = opened.found;
+  const selection = selectContent(version, withAllowedRange(request, version));
   const announced = {
     // Rules end current versions; those that are read by their ids need not be.
     ...(request.versionId === undefined
@@ -124,6 +124,13 @@ const openForRead = async (
     restore: describeRestore(version, context.app.clock.now()),
   };
   return { ...opened, selection, announced, lock: await visibleLock(reader, request, opened.found, context) };
+};
+
+/** The request without its range, if that is of another content. */
+const withAllowedRange = (request: ReadRequest, { eTag, lastModifiedMs }: StoredVersion["version"]) => {
+  const { range, ifRange, partNumber } = request;
+  const isAllowed = ifRange === undefined || allowsRange(ifRange, { eTag, lastModifiedMs: Number(lastModifiedMs) });
+  return { ...(range !== undefined && isAllowed && { range }), ...(partNumber !== undefined && { partNumber }) };
 };
 
 /** What protects the version from deletion, as far as the caller may see it. */

@@ -54,6 +54,13 @@ describe("an answer of object storage", () => {
     expect(response.headers).toMatchObject({ etag: eTag, "last-modified": fresh.headers["last-modified"] });
   });
 
+  test("to the rest of an object that changed is the whole of it", async () => {
+    await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
+    const headers = { range: "bytes=2-", "if-range": `"${createHash("md5").update("purr").digest("hex")}"` };
+    const response = await storage.call({ method: "GET", target: "/photos/cat.jpg", headers });
+    expect([response.status, response.body]).toEqual([200, "meow"]);
+  });
+
   test.each([
     // header, value, members of the refusal
     [

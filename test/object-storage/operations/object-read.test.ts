@@ -44,6 +44,25 @@ describe("getObject", () => {
     expect(head.contentLength).toBe(BigInt(content.length));
   });
 
+  test.each([
+    // If-Range, Range, content of "0123456789"
+    ['"781e5e245d69b566979b86e28d23f2c7"', "bytes=2-5", "2345"],
+    ["781e5e245d69b566979b86e28d23f2c7", "bytes=2-5", "2345"],
+    ["Fri, 02 Jan 2026 03:04:05 GMT", "bytes=2-5", "2345"],
+    ['"0cc175b9c0f1b6a831c399e269772661"', "bytes=2-5", "0123456789"],
+    ['W/"781e5e245d69b566979b86e28d23f2c7"', "bytes=2-5", "0123456789"],
+    ["Fri, 02 Jan 2026 03:04:04 GMT", "bytes=2-5", "0123456789"],
+    ["Fri, 02 Jan 2026 03:04:06 GMT", "bytes=2-5", "0123456789"],
+    ["*", "bytes=2-5", "0123456789"],
+    ['"0cc175b9c0f1b6a831c399e269772661"', "bytes=10-", "0123456789"],
+  ])("with If-Range %s answers %s with %s", async (ifRange, range, content) => {
+    const harness = await startWithBucket({ clock: new FakeClock(Date.parse("2026-01-02T03:04:05.678Z")) });
+    await put(harness, cat, "0123456789");
+    const { head, body } = await get(harness, { ...cat, range, ifRange });
+    expect(body.toString()).toBe(content);
+    expect(head.statusCode).toBe(content === "2345" ? 206 : undefined);
+  });
+
   test("gives ranges of large content that begin and end anywhere", async () => {
     const harness = await startWithBucket();
     const content = randomBytes(3 * chunkBytes + 100);
