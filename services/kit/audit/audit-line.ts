@@ -14,14 +14,20 @@ export interface ChainEnd {
 export const chainStart: ChainEnd = { sequence: 0, digest: "" };
 
 /**
- * Writes the next line of a chain, with its line feed. It carries its number, the digest of the line before it, and as
- * its last member its own: the SHA-256 of its text without that member.
+ * Writes the next line of a chain, with its line feed. It carries its number, its time and members, the digest of the
+ * line before it, and as its last member its own: the SHA-256 of its text without that member.
  */
-export const chainLine = (end: ChainEnd, members: object): { readonly line: string; readonly end: ChainEnd } => {
+export const chainLine = (
+  end: ChainEnd,
+  time: string,
+  members: object,
+): { readonly line: string; readonly end: ChainEnd } => {
   const sequence = end.sequence + 1;
-  const body = JSON.stringify({ sequence, ...members, previous: end.digest });
-  const digest = hash("sha256", body);
-  return { line: `${body.slice(0, -1)},"digest":"${digest}"}\n`, end: { sequence, digest } };
+  // Without a copy of the members for each line.
+  const text = JSON.stringify(members).slice(1, -1);
+  const open = `{"sequence":${sequence},"time":"${time}",${text},"previous":"${end.digest}"`;
+  const digest = hash("sha256", `${open}}`);
+  return { line: `${open},"digest":"${digest}"}\n`, end: { sequence, digest } };
 };
 
 /** A line whose own digest is right, as far as chains need it. */

@@ -101,8 +101,7 @@ export class AuditFiles implements AuditLog {
       return;
     }
     this.#noteDropped();
-    const { principal, action, resource } = entry;
-    this.#append({ ...entry, principal: cut(principal), action: cut(action), resource: cut(resource) });
+    this.#append(shortened(entry));
     if (!this.#isWriting && this.#retry === undefined) this.#writeSoon();
   }
 
@@ -139,7 +138,7 @@ export class AuditFiles implements AuditLog {
   }
 
   #append(members: object): void {
-    const { line, end } = chainLine(this.#end, { time: new Date(this.#options.clock.now()).toISOString(), ...members });
+    const { line, end } = chainLine(this.#end, new Date(this.#options.clock.now()).toISOString(), members);
     this.#end = end;
     this.#push(line);
   }
@@ -230,5 +229,12 @@ export class AuditFiles implements AuditLog {
 }
 
 const lastWriteMs = 10;
+
+/** The entry with texts that are not too long. */
+const shortened = (entry: AuditEntry): AuditEntry => {
+  const { principal, action, resource } = entry;
+  if (Math.max(principal.length, action.length, resource.length) <= textLengthMax) return entry;
+  return { ...entry, principal: cut(principal), action: cut(action), resource: cut(resource) };
+};
 
 const cut = (text: string): string => (text.length <= textLengthMax ? text : `${text.slice(0, textLengthMax)}…`);
