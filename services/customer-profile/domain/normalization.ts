@@ -21,7 +21,9 @@ const asciiText = /^[ -~]*$/;
 
 const compatibleForm = (text: string): string => (asciiText.test(text) ? text : text.normalize("NFKC"));
 
-const normalizeEmail = (text: string): string => text.trim().normalize("NFC").toLowerCase();
+const composedForm = (text: string): string => (asciiText.test(text) ? text : text.normalize("NFC"));
+
+const normalizeEmail = (text: string): string => composedForm(text.trim()).toLowerCase();
 
 const normalizeName = (text: string): string => compatibleForm(text).trim().replace(/\s+/g, " ").toLowerCase();
 

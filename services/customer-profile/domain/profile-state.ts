@@ -106,18 +106,26 @@ const objectsPerUnit = 100;
 /** The metering units of a profile with this number of objects: one for each hundred begun, and at least one. */
 export const meteringUnits = (objectCount: number): number => Math.max(1, Math.ceil(objectCount / objectsPerUnit));
 
+/** The keys that fields supply, but for the full name, and the paths of the fields. */
+const keyPaths: readonly (readonly [name: string, paths: readonly string[]])[] = [
+  ["_account", ["AccountNumber"]],
+  ["_phone", phonePaths],
+  ["_email", emailPaths],
+];
+
 /** The search keys that a profile's own content supplies, each once. */
 export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
-  const textsAt = (paths: readonly string[]) =>
-    paths.map((path) => profile.fields.get(path)?.value).filter((text) => text !== undefined);
-  const fullName = textsAt(namePaths).join(" ");
-  return distinct([
-    ...textsAt(["AccountNumber"]).map((text) => searchKey("_account", text)),
-    ...textsAt(phonePaths).map((text) => searchKey("_phone", text)),
-    ...textsAt(emailPaths).map((text) => searchKey("_email", text)),
-    ...(fullName === "" ? [] : [searchKey("_fullName", fullName)]),
-    ...profile.keys.map((key) => searchKey(key.name, key.value)),
-  ]);
+  const names = namePaths.map((path) => profile.fields.get(path)?.value);
+  const fullName = names.filter((text) => text !== undefined).join(" ");
+  const keys: SearchKey[] = [];
+  for (const [name, paths] of keyPaths)
+    for (const path of paths) {
+      const text = profile.fields.get(path)?.value;
+      if (text !== undefined) keys.push(searchKey(name, text));
+    }
+  if (fullName !== "") keys.push(searchKey("_fullName", fullName));
+  for (const { name, value } of profile.keys) keys.push(searchKey(name, value));
+  return distinct(keys);
 };
 
 /** Two spellings of the same value are the same key. */

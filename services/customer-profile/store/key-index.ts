@@ -109,7 +109,8 @@ const changeOrigins = async (
   isNew = false,
 ): Promise<void> => {
   const key = [domainId, digest] as const;
-  const record = await transaction.get(searchKeys, key);
+  // New profiles read the record of a name that many share again and again, and leave it as it is.
+  const record = isNew ? await transaction.getShared(searchKeys, key) : await transaction.get(searchKeys, key);
   if (record?.isSpread === true) {
     if (isNew) transaction.put(keyHolders, [domainId, digest, profileId], holderRecord(change));
     else await changeSpread(transaction, domainId, profileId, digest, change);
