@@ -11,7 +11,7 @@ import type { EncryptionContextOfCall } from "../encryption/content-encryption.t
 import { checkCustomerKey, checkDecryption } from "../encryption/content-encryption.ts";
 import type { ContentKey } from "../encryption/content-key.ts";
 import type { CustomerKey } from "../encryption/customer-key.ts";
-import { shownVersionId } from "../domain/versioning.ts";
+import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { StoredVersion } from "../store/object.ts";
 import { findCurrent, findCurrentRow, findVersion, rangesOf } from "../store/object.ts";
@@ -50,6 +50,8 @@ export const findSource = async (
   const { app, access } = context;
   const { bucket, key, versionId } = access.source;
   const { bucketId, versioning } = await bucket.in(reader);
+  // Another bucket of this name, which keeps no versions, may have come since the call was decided.
+  checkVersionId(versioning, versionId);
   const isNamed = versionId !== undefined && versioning !== "";
   const found = isNamed
     ? await findVersion(reader, bucketId, key, versionId)
