@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { frameParts } from "../../../services/kit/wire/frame-parser.ts";
 import { FrameQueue } from "../../../services/kit/wire/frame-queue.ts";
+import { countPassingBytes } from "../../../services/kit/wire/passing-bytes.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const mebibyte = 1024 * 1024;
@@ -53,4 +54,11 @@ describe("buffers that nobody uses any more are collected while 60 MiB pass", ()
     const isFreed = (): boolean => process.memoryUsage().arrayBuffers - before < 20 * mebibyte;
     expect(await eventually(isFreed, "they are freed")).toBe(true);
   });
+});
+
+test("they are collected with the frame that reaches 8 MiB", async () => {
+  countPassingBytes(8 * mebibyte);
+  const collections = countCollections();
+  for (let frame = 0; frame < 4; frame += 1) countPassingBytes(8 * mebibyte);
+  expect(await eventually(() => collections.count >= 4, "each was collected", 5_000)).toBe(true);
 });
