@@ -205,14 +205,61 @@ export class Tree {
   }
 }
 
+/** The member of an event that is an object, so that no array holds more than one of its members. */
+const objectMember = "detail.";
+
 /**
- * Conditions with few literals come first, because they leave the fewest branches. Conditions that absence may meet
- * come last, because their result depends on the array elements to which the others are bound.
+ * Conditions on the paths below one path follow each other, so that the elements of different arrays never multiply:
+ * an element is forgotten after the last path that its array holds. Paths with few literals come first, because they
+ * leave the fewest branches. Paths that may be absent come last in their order, because whether one is absent depends
+ * on the elements to which smaller paths are bound.
  */
-const orderConditions = (branch: Branch): [string, FieldCondition][] =>
-  [...branch].toSorted(
-    ([pathA, a], [pathB, b]) => rankOf(a) - rankOf(b) || (pathA < pathB ? -1 : Number(pathA > pathB)),
+const orderConditions = (branch: Branch): [string, FieldCondition][] => orderBelow([...branch], 0);
+
+/** Orders conditions whose paths are equal up to an offset. */
+const orderBelow = (conditions: readonly [string, FieldCondition][], offset: number): [string, FieldCondition][] => {
+  if (conditions.length < 2) return [...conditions];
+  const groups = new Map<string, [string, FieldCondition][]>();
+  for (const each of conditions) {
+    const name = nameAt(each[0], offset);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [each]);
+    else group.push(each);
+  }
+  return [...groups]
+    .map(([name, group]) => ({ name, group, ...rangeOfRanks(group) }))
+    .toSorted((a, b) => compareGroups(a, b))
+    .flatMap(({ name, group }) => orderBelow(group, offset + name.length));
+};
+
+/** The next name of a path with a dot; of members of the detail both names. */
+const nameAt = (path: string, offset: number): string => {
+  const begin = offset === 0 && path.startsWith(objectMember) ? objectMember.length : offset;
+  const dot = path.indexOf(".", begin);
+  return dot === -1 ? `${path}.`.slice(offset) : path.slice(offset, dot + 1);
+};
+
+interface RankedGroup {
+  readonly name: string;
+  readonly least: number;
+  readonly greatest: number;
+}
+
+const rangeOfRanks = (conditions: readonly [string, FieldCondition][]): Pick<RankedGroup, "least" | "greatest"> => {
+  const ranks = conditions.map(([, condition]) => rankOf(condition));
+  return { least: Math.min(...ranks), greatest: Math.max(...ranks) };
+};
+
+const compareGroups = (a: RankedGroup, b: RankedGroup): number => {
+  const byName = a.name < b.name ? -1 : Number(a.name > b.name);
+  if (a.greatest === rankAbsent && b.greatest === rankAbsent) return byName;
+  return (
+    Number(a.greatest === rankAbsent) - Number(b.greatest === rankAbsent) ||
+    a.least - b.least ||
+    a.greatest - b.greatest ||
+    byName
   );
+};
 
 const literalKinds = new Set(["text", "address", "number", "number-text", "keyword"]);
 const rankOther = 1_000_000;

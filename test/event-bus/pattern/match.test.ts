@@ -210,6 +210,23 @@ describe("fields of one array element", () => {
     const event = `{"a":[${elementsOf("x")}],"b":[${elementsOf("y")}],"c":[${elementsOf("z")}]}`;
     expect(matches('{"a":{"x":[1]},"b":{"y":[1]},"c":{"z":[2]}}', event)).toBe(false);
   });
+
+  // pattern, each part of which has an element in a, b and c, none all of them
+  test.each([
+    '{"a":{"x":[1],"y":[2,3]},"b":{"x":[1],"y":[2,3]},"c":{"x":[1],"y":[2,3]}}',
+    '{"a":{"x":[1],"y":[{"exists":false}]},"b":{"x":[1],"y":[{"exists":false}]},"c":{"x":[1],"y":[{"exists":false}]}}',
+    '{"detail":{"a":{"x":[1],"y":[2,3]},"b":{"x":[1],"y":[2,3]},"c":{"x":[1],"y":[2,3]}}}',
+  ])("three arrays of thousands do not multiply when each has several conditions: %s", (pattern) => {
+    const arrays = ["a", "b", "c"].map((name) => `"${name}":[${elementsOf("x").replaceAll("}", ',"y":1}')}]`).join();
+    expect(matches(pattern, `{${arrays}}`)).toBe(false);
+    expect(matches(pattern, `{"detail":{${arrays}}}`)).toBe(false);
+  });
+
+  test("names that end with a dot are names of their own", () => {
+    const pattern = '{"a":[1],"a":{"":[1],"":{"":[2]}}}';
+    expect(matches(pattern, '{"a":1,"a":{"":1,"":{"":2}}}')).toBe(true);
+    expect(matches(pattern, '{"a":1,"a":{"":1,"":{"":3}}}')).toBe(false);
+  });
 });
 
 describe("an envelope", () => {
