@@ -219,9 +219,10 @@ const orderConditions = (branch: Branch): [string, FieldCondition][] => orderBel
 /** Orders conditions whose paths are equal up to an offset. */
 const orderBelow = (conditions: readonly [string, FieldCondition][], offset: number): [string, FieldCondition][] => {
   if (conditions.length < 2) return [...conditions];
+  const begin = commonEnd(conditions, offset);
   const groups = new Map<string, [string, FieldCondition][]>();
   for (const each of conditions) {
-    const name = nameAt(each[0], offset);
+    const name = nameAt(each[0], begin);
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [each]);
     else group.push(each);
@@ -229,7 +230,19 @@ const orderBelow = (conditions: readonly [string, FieldCondition][], offset: num
   return [...groups]
     .map(([name, group]) => ({ name, group, ...rangeOfRanks(group) }))
     .toSorted((a, b) => compareGroups(a, b))
-    .flatMap(({ name, group }) => orderBelow(group, offset + name.length));
+    .flatMap(({ name, group }) => orderBelow(group, begin + name.length));
+};
+
+/** Where the last name ends that all paths have in common, with its dot. */
+const commonEnd = (conditions: readonly [string, FieldCondition][], offset: number): number => {
+  const [first = ""] = conditions[0] ?? [];
+  for (let end = offset; ;) {
+    const dot = first.indexOf(".", end);
+    if (dot === -1) return end;
+    const name = first.slice(end, dot + 1);
+    if (!conditions.every(([path]) => path.startsWith(name, end))) return end;
+    end = dot + 1;
+  }
 };
 
 /** The next name of a path with a dot; of members of the detail both names. */

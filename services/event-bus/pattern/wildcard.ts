@@ -1,4 +1,5 @@
 import { PatternError } from "./pattern-error.ts";
+import { findPiece } from "./piece-search.ts";
 
 /**
  * A wildcard pattern, split at its stars: a matching text begins with the first piece, ends with the last, and contains
@@ -45,7 +46,7 @@ export const matchesWildcard = ({ pieces }: Wildcard, text: string): boolean => 
   let at = first.length;
   const end = text.length - last.length;
   for (const piece of pieces.slice(1, -1)) {
-    const found = text.indexOf(piece, at);
+    const found = findPiece(text, piece, at);
     if (found === -1 || found + piece.length > end) return false;
     at = found + piece.length;
   }
