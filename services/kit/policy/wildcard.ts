@@ -1,3 +1,5 @@
+import { fitsLongWildcard } from "./long-wildcard.ts";
+
 /** Escapes of the wildcards in patterns; no matched text contains these noncharacters. */
 const literalStar = "\uFDD0";
 const literalMark = "\uFDD1";
@@ -8,11 +10,18 @@ export const literalPattern = (text: string): string => text.replaceAll("*", lit
 const isSame = (wanted: string, given: string | undefined): boolean =>
   wanted === given || (wanted === literalStar && given === "*") || (wanted === literalMark && given === "?");
 
+const fitsCharacter = (wanted: string, given: string): boolean => wanted === "?" || isSame(wanted, given);
+
+/** The product of the lengths of a pattern and a text up to which trying again after a star is quick. */
+const productMax = 1_000_000;
+
 /**
  * True if the text matches the pattern: `*` matches any characters, `?` exactly one. Takes time in proportion to at
- * most the product of both lengths and does not recurse, so no pattern is expensive.
+ * most the product of both lengths and does not recurse. A header may have 32 KiB and a policy 20 KiB, so of larger
+ * products each step compares many characters.
  */
 const fitsWildcard = (pattern: string, text: string): boolean => {
+  if (pattern.length * text.length > productMax) return fitsLongWildcard(pattern, text, fitsCharacter);
   let textAt = 0;
   let patternAt = 0;
   let starAt = -1;
