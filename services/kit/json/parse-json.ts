@@ -55,15 +55,25 @@ interface PlainNames {
   readonly special: readonly string[];
 }
 
-/** A whole JSON string, and what follows it if it is a name. */
-const stringShape = /"[^"\\]*(?:\\.[^"\\]*)*"(?=(\s*:)?)/gs;
+/**
+ * A JSON string, and what follows it if it is a name. One that does not end is taken to the end of the text: if it did
+ * not match, each quote within it would be tried as a beginning, in time that grows with the square of its length.
+ */
+const stringShape = /"[^"\\]*(?:\\.?[^"\\]*)*(?:"|$)(?=(\s*:)?)/gs;
 // eslint-disable-next-line no-control-regex -- JSON forbids these characters in strings.
 const needsEscape = /["\\\u0000-\u001f]/;
 
+/** A short text that a document does not have. */
+const absentMarker = (text: string): string => {
+  const taken = new Set([...text.matchAll(/\ue000(\d{1,9})(?=\ue000)/g)].map(([, number]) => number));
+  let number = 0;
+  while (taken.has(String(number))) number += 1;
+  return `\ue000${number}\ue000`;
+};
+
 /** Replaces each name that has an escape by its plain form; undefined if there is none. */
 const plainNames = (text: string): PlainNames | undefined => {
-  let marker = "\ue000";
-  while (text.includes(marker)) marker += "\ue000";
+  const marker = absentMarker(text);
   const special: string[] = [];
   let hasReplaced = false;
   const plain = text.replace(stringShape, (written, colon: string | undefined) => {

@@ -43,6 +43,10 @@ describe("parseJson", () => {
   test("keeps the character that marks a replaced name where a document has it", () => {
     expect(parseJson('{"\ue0000":1,"a\\\\":2}')).toEqual({ "\ue0000": 1, "a\\": 2 });
     expect(parseJson(String.raw`{"\ue0000":1,"a\\":2}`)).toEqual({ "\ue0000": 1, "a\\": 2 });
+    const names = ["\ue0000\ue0000", "\ue0000\ue0001\ue0000", "\ue00000\ue0000", "a\\"];
+    expect(
+      Object.keys(parseJson(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))) as object),
+    ).toEqual(names);
   });
 
   test("gives a reviver the source of numbers", () => {
@@ -59,6 +63,17 @@ describe("parseJson", () => {
     const text = "\\".repeat(2 * 1024 * 1024);
     expect(parseJson(`{"n\\u0061me":"${escapes}"}`)).toEqual({ name: text });
     expect(Object.keys(parseJson(`{"${escapes}":1}`) as object)[0] === text).toBe(true);
+  });
+
+  test("reads 1 Mi of the character that marks a replaced name", () => {
+    const name = "\ue000".repeat(1024 * 1024);
+    expect(Object.keys(parseJson(`{"a\\\\":1,"${name}":2}`) as object)[1] === name).toBe(true);
+  });
+
+  test("fails at once for 3 MiB of quotes in a text that does not end", () => {
+    const quotes = String.raw`a\"`.repeat(1024 * 1024);
+    expect(() => parseJson(`{"\\u0061":1,"${quotes}`)).toThrow(SyntaxError);
+    expect(() => parseJson(`{"\\u0061":1,"${quotes}\\`)).toThrow(SyntaxError);
   });
 
   test.each([
