@@ -168,6 +168,16 @@ const samples: ReadonlyArray<readonly [rule: string, broken: Record<string, stri
     ["README.md", "test/README.md", "test/README.md"],
   ],
   ["each document has one title", { "README.md": "# A\n# B" }, ["README.md"]],
+  [
+    "decisions have numbers of their own",
+    {
+      "services/decisions/0001-a.md": "# 0001: A\n",
+      "services/decisions/0001-b.md": "# 0001: B\n",
+      "services/decisions/0002-c.md": "# 0003: C\n",
+      "services/decisions/README.md": "# Decisions\n",
+    },
+    ["0001-a", "0001-b", "0002-c"].map((name) => `services/decisions/${name}.md`),
+  ],
 ];
 
 describe("each rule", () => {

@@ -17,14 +17,11 @@ import { defineTable, integer, text } from "../store/table.ts";
  * | base+3 | owner, at (ms), id   | ready: one owner's oldest comes first, the next owner is one seek away      |
  * | base+4 | until (ms), id       | leased, in a shared queue: the lease that ends next comes first            |
  * | base+5 | expires (ms), id     | the job whose age ends next comes first                                    |
- *
  * | base+6 | id                   | new: jobs that are in the memory of their process; read at a start only    |
  *
- * A job that runs in a queue of one process stays among the ready ones, or the new ones.
- *
- * A job that is neither shared nor large, and that its process is about to run, has this one record, which is its state
- * with its body. If it is not done after its first run, if it finds no place in memory, and at the next start it is
- * moved to the other tables.
+ * A small job that its process is about to run has one record, among the new ones: its state with its body. It is moved
+ * to the other tables if it is not done after its first run, has no room in memory, or is found at the next start.
+ * A job that runs in a queue of one process stays among the new ones or the ready ones.
  *
  * All other jobs have one state and, in the queue that the state names, one entry. An entry that its state does not
  * name remained from a job that was enqueued again under the same id; it is deleted when it is read.

@@ -1,4 +1,4 @@
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 
 import type { Rule } from "../rule.ts";
 import type { Tree } from "../tree.ts";
@@ -75,5 +75,21 @@ export const documentRules: readonly Rule[] = [
       filesOf(tree, /\.md$/)
         .filter(([, content]) => content.replaceAll(/```.*?```/gs, "").match(/^# /gm)?.length !== 1)
         .map(([path]) => ({ path, line: 1, message: "a document has exactly one # title" })),
+  },
+  {
+    name: "decisions have numbers of their own",
+    check: (tree) => {
+      const notes = filesOf(tree, /^services\/decisions\/\d/);
+      const numberOf = (path: string): string => basename(path).slice(0, 4);
+      const counts = Map.groupBy(notes, ([path]) => numberOf(path));
+      return notes.flatMap(([path, content]) => [
+        ...(counts.get(numberOf(path))!.length > 1
+          ? [{ path, line: 0, message: "another note has this number; take the next free one" }]
+          : []),
+        ...(content.startsWith(`# ${numberOf(path)}: `)
+          ? []
+          : [{ path, line: 1, message: `the title begins with "# ${numberOf(path)}: "` }]),
+      ]);
+    },
   },
 ];
