@@ -94,9 +94,8 @@ export const ingestEvent = async (
     await leaveUnsealed(app, transaction, { reference: bus, record: busRecord }, record, sealing);
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
-  const matched = matcher
-    .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
-    .filter((rule) => onlyRules?.has(rule.name) ?? true);
+  const flat = flattenEvent(envelopeOf(record), record.detail, matcher.wants);
+  const matched = (await matcher.matchInTurns(flat)).filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archiving = matched.filter(({ archiveId }) => archiveId !== undefined);
   const copies = archiving.filter(({ archiveKeyId }) => archiveKeyId !== undefined).length;
   const copiesBytes = copies === 0 ? 0 : copies * entryBytes(record, []);

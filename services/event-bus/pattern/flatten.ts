@@ -1,21 +1,38 @@
 import { JsonCursor, openBrace, openBracket, quote } from "../json/json-cursor.ts";
 import type { Leaf } from "./condition.ts";
 
+/** An array, and the numbers of the first leaf in it and of the first one after it. */
+export interface FlatArray {
+  readonly id: number;
+  readonly path: string;
+  readonly begin: number;
+  end: number;
+  /** The literals directly in it: the number of the first one of each run and that after its last one. */
+  readonly literals: number[];
+}
+
 /**
- * The element of an array that holds a value. Two values in different elements of the same array never meet one branch
- * together. Literals directly in an array are not bound to their element.
+ * The element of an array that holds a value; all values in it have the same object. Two values in different elements
+ * of the same array never meet one branch together. Literals directly in an array are not bound to their element.
  */
 export interface Membership {
-  readonly array: number;
+  readonly array: FlatArray;
   readonly index: number;
   /** The element of another array that holds this array; undefined: none. */
   readonly outer: Membership | undefined;
+  /** The number of elements around this one. */
+  readonly depth: number;
+  /** The numbers of the first leaf in the element and of the first one after it. */
+  readonly begin: number;
+  end: number;
 }
 
 /** One leaf of an event with the array elements that hold it. */
 export interface FlatLeaf {
   readonly leaf: Leaf;
   readonly membership: Membership | undefined;
+  /** Its place among all leaves in document order. */
+  readonly number: number;
 }
 
 /** The leaves of one event by path, in document order; only of paths that a pattern names. */
@@ -39,16 +56,16 @@ type Wanted = (path: string) => boolean;
 
 /** Flattens a whole event from its text, which must be valid JSON. */
 export const flattenText = (text: string, wanted: Wanted): FlatEvent => {
-  const leaves: MutableLeaves = new Map();
+  const leaves = new Leaves();
   new Scanner(text, wanted, leaves).value("", undefined);
-  return leaves;
+  return leaves.byPath;
 };
 
 /** Flattens an event from its fields and the text of its detail, which must be valid JSON. */
 export const flattenEvent = (envelope: Envelope, detail: string, wanted: Wanted): FlatEvent => {
-  const leaves: MutableLeaves = new Map();
+  const leaves = new Leaves();
   const add = (path: string, value: string): void => {
-    if (wanted(path)) addLeaf(leaves, path, { kind: "text", text: value }, undefined);
+    if (wanted(path)) leaves.add(path, { kind: "text", text: value }, undefined);
   };
   add("version", "0");
   add("id", envelope.id);
@@ -60,25 +77,29 @@ export const flattenEvent = (envelope: Envelope, detail: string, wanted: Wanted)
   if (envelope.replayName !== undefined) add("replay-name", envelope.replayName);
   for (const resource of envelope.resources) add("resources", resource);
   if (wanted("detail")) new Scanner(detail, wanted, leaves).value("detail", undefined);
-  return leaves;
+  return leaves.byPath;
 };
 
-type MutableLeaves = Map<string, FlatLeaf[]>;
+class Leaves {
+  readonly byPath = new Map<string, FlatLeaf[]>();
+  count = 0;
 
-const addLeaf = (leaves: MutableLeaves, path: string, leaf: Leaf, membership: Membership | undefined): void => {
-  const present = leaves.get(path);
-  if (present === undefined) leaves.set(path, [{ leaf, membership }]);
-  else present.push({ leaf, membership });
-};
+  add(path: string, leaf: Leaf, membership: Membership | undefined): void {
+    const flat = { leaf, membership, number: this.count++ };
+    const present = this.byPath.get(path);
+    if (present === undefined) this.byPath.set(path, [flat]);
+    else present.push(flat);
+  }
+}
 
 /** Walks valid JSON once; values of other paths are skipped without being parsed. */
 class Scanner {
   readonly #cursor: JsonCursor;
   readonly #wanted: Wanted;
-  readonly #leaves: MutableLeaves;
+  readonly #leaves: Leaves;
   #arrays = 0;
 
-  constructor(text: string, wanted: Wanted, leaves: MutableLeaves) {
+  constructor(text: string, wanted: Wanted, leaves: Leaves) {
     this.#cursor = new JsonCursor(text);
     this.#wanted = wanted;
     this.#leaves = leaves;
@@ -91,11 +112,11 @@ class Scanner {
       case openBracket:
         return this.#array(path, membership);
       case quote:
-        return addLeaf(this.#leaves, path, { kind: "text", text: this.#cursor.string() }, membership);
+        return this.#leaves.add(path, { kind: "text", text: this.#cursor.string() }, membership);
       default: {
         const text = this.#cursor.literal();
         const kind = text === "true" || text === "false" || text === "null" ? "keyword" : "number";
-        addLeaf(this.#leaves, path, { kind, text }, membership);
+        this.#leaves.add(path, { kind, text }, membership);
       }
     }
   }
@@ -112,13 +133,28 @@ class Scanner {
   }
 
   #array(path: string, outer: Membership | undefined): void {
-    const array = this.#arrays++;
+    const leaves = this.#leaves;
+    const array: FlatArray = { id: this.#arrays++, path, begin: leaves.count, end: leaves.count, literals: [] };
+    const depth = outer === undefined ? 0 : outer.depth + 1;
     const cursor = this.#cursor;
     cursor.enter();
     for (let index = 0; cursor.hasMore(); index += 1) {
       const first = cursor.peek();
-      const isBound = first === openBrace || first === openBracket;
-      this.value(path, isBound ? { array, index, outer } : outer);
+      if (first !== openBrace && first !== openBracket) {
+        this.value(path, outer);
+        addLiteral(array.literals, leaves.count - 1);
+      } else {
+        const element: Membership = { array, index, outer, depth, begin: leaves.count, end: leaves.count };
+        this.value(path, element);
+        element.end = leaves.count;
+      }
     }
+    array.end = leaves.count;
   }
 }
+
+/** Adds the number of a literal to runs of them. */
+const addLiteral = (runs: number[], number: number): void => {
+  if (runs.at(-1) === number) runs[runs.length - 1] = number + 1;
+  else runs.push(number, number + 1);
+};

@@ -57,10 +57,19 @@ export class Matcher<T> {
 
   /** The items of the patterns that the event matches, in order of their names. */
   match(event: FlatEvent): T[] {
+    return runAtOnce(this.#match(event));
+  }
+
+  /** The same in turns of some milliseconds, for many patterns and an event of any size. */
+  matchInTurns(event: FlatEvent): Promise<T[]> {
+    return runInTurns(this.#match(event));
+  }
+
+  *#match(event: FlatEvent): Steps<T[]> {
     const matched: PatternEntry<T>[] = [];
     for (const segment of this.#segments) {
       const indexes = new Set<number>();
-      walkTree(segment.tree, event, (index) => indexes.add(index));
+      yield* walkTree(segment.tree, event, (index) => indexes.add(index));
       for (const index of indexes) {
         const entry = segment.entryAt(index);
         if (entry !== undefined) matched.push(entry);

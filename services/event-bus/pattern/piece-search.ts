@@ -3,13 +3,25 @@
  */
 const productMax = 1_000_000;
 
+/** The characters of a long piece that the platform looks for, and the places with them where it compares the rest. */
+const frontLength = 16;
+const placesMax = 32;
+
 /**
  * Where a text has a piece at a place or after it; -1: nowhere. The platform's search compares long repetitions again
- * at each place, which takes 134 ms for a piece of 3,900 characters and a text of 240,000. Here each character of a
- * long text is compared twice at most.
+ * at each place, which takes 134 ms for a piece of 3,900 characters and a text of 240,000. So it looks for the front of
+ * a long piece only; after some places where the rest differs, each character is compared twice at most.
  */
-export const findPiece = (text: string, piece: string, from: number): number =>
-  text.length * piece.length <= productMax ? text.indexOf(piece, from) : findOnce(text, piece, from);
+export const findPiece = (text: string, piece: string, from: number): number => {
+  if (text.length * piece.length <= productMax) return text.indexOf(piece, from);
+  const front = piece.slice(0, frontLength);
+  let at = text.indexOf(front, from);
+  for (let places = 0; places < placesMax && at !== -1; places += 1) {
+    if (text.startsWith(piece, at)) return at;
+    at = text.indexOf(front, at + 1);
+  }
+  return at === -1 ? -1 : findOnce(text, piece, at);
+};
 
 /** The search of Knuth, Morris and Pratt. */
 const findOnce = (text: string, piece: string, from: number): number => {

@@ -228,7 +228,7 @@ const orderBelow = (conditions: readonly [string, FieldCondition][], offset: num
     else group.push(each);
   }
   return [...groups]
-    .map(([name, group]) => ({ name, group, ...rangeOfRanks(group) }))
+    .map(([name, group]) => ({ name, group, ...rankGroup(group) }))
     .toSorted((a, b) => compareGroups(a, b))
     .flatMap(({ name, group }) => orderBelow(group, begin + name.length));
 };
@@ -253,24 +253,26 @@ const nameAt = (path: string, offset: number): string => {
 };
 
 interface RankedGroup {
-  readonly name: string;
+  /** The smallest one. */
+  readonly path: string;
   readonly least: number;
   readonly greatest: number;
 }
 
-const rangeOfRanks = (conditions: readonly [string, FieldCondition][]): Pick<RankedGroup, "least" | "greatest"> => {
+const rankGroup = (conditions: readonly [string, FieldCondition][]): RankedGroup => {
   const ranks = conditions.map(([, condition]) => rankOf(condition));
-  return { least: Math.min(...ranks), greatest: Math.max(...ranks) };
+  const path = conditions.reduce((best, [each]) => (each < best ? each : best), conditions[0]?.[0] ?? "");
+  return { path, least: Math.min(...ranks), greatest: Math.max(...ranks) };
 };
 
 const compareGroups = (a: RankedGroup, b: RankedGroup): number => {
-  const byName = a.name < b.name ? -1 : Number(a.name > b.name);
-  if (a.greatest === rankAbsent && b.greatest === rankAbsent) return byName;
+  const byPath = a.path < b.path ? -1 : Number(a.path > b.path);
+  if (a.greatest === rankAbsent && b.greatest === rankAbsent) return byPath;
   return (
     Number(a.greatest === rankAbsent) - Number(b.greatest === rankAbsent) ||
     a.least - b.least ||
     a.greatest - b.greatest ||
-    byName
+    byPath
   );
 };
 

@@ -1,29 +1,51 @@
 import type { Leaf } from "./condition.ts";
+import type { Binding } from "./binding.ts";
+import { bind, bindingKey, boundBefore, leavesAgreeing, noBinding } from "./binding.ts";
 import type { FlatEvent, FlatLeaf, Membership } from "./flatten.ts";
 import { LeafProbe } from "./leaf-probe.ts";
+import type { Steps } from "./steps.ts";
 import type { Tree } from "./tree.ts";
 import { rootNode } from "./tree.ts";
 
-/** Calls `found` with every pattern of the tree that the event matches, once for each matching branch. */
-export const walkTree = (tree: Tree, event: FlatEvent, found: (pattern: number) => void): void => {
-  new Walk(tree, event, found).visit(rootNode, noBinding);
-};
+/**
+ * Calls `found` with every pattern of the tree that the event matches, once for each matching branch. A step looks at a
+ * few leaves.
+ */
+export const walkTree = (tree: Tree, event: FlatEvent, found: (pattern: number) => void): Steps<void> =>
+  new Walk(tree, event, found).steps();
 
-/** The array elements that hold the leaves met so far, and of each the smallest path that bound it. */
-type Binding = ReadonlyMap<number, { readonly index: number; readonly path: string }>;
+/** Leaves that one step looks at, each of which may be tested by some conditions of all rules. */
+const stepLeavesMax = 4;
 
-const noBinding: Binding = new Map();
+/** A node that is still to be visited, with the elements to which it is bound. */
+interface Visit {
+  readonly node: number;
+  readonly binding: Binding;
+}
+
+/** The leaves of an event on one path. */
+interface PathLeaves {
+  readonly path: string;
+  readonly leaves: readonly FlatLeaf[];
+}
+
+/** A field of a node with the leaves of its path. */
+interface PresentField extends PathLeaves {
+  readonly field: number;
+}
 
 class Walk {
   readonly #tree: Tree;
   readonly #found: (pattern: number) => void;
   /** The leaves of the event by the numbers that the tree gives their paths. */
-  readonly #leaves = new Map<number, { readonly path: string; readonly leaves: readonly FlatLeaf[] }>();
+  readonly #leaves = new Map<number, PathLeaves>();
+  readonly #waiting: Visit[] = [];
   readonly #probes = new Map<Leaf, LeafProbe>();
   readonly #visited = new Set<number>();
   #visitedBound: Map<number, Set<string>> | undefined;
-  #byElement: Map<string, ElementIndex> | undefined;
-  #pathsByArray: Map<number, number[]> | undefined;
+  #pathsByArray: Map<number, Set<number>> | undefined;
+  /** Where a binding to an array's elements is narrowed to, by the later paths. */
+  readonly #narrowed = new Map<ReadonlySet<number>, Map<number, Narrowed>>();
 
   constructor(tree: Tree, event: FlatEvent, found: (pattern: number) => void) {
     this.#tree = tree;
@@ -34,27 +56,42 @@ class Walk {
     }
   }
 
-  visit(node: number, binding: Binding): void {
-    const kept = binding.size === 0 ? binding : this.#relevantPart(node, binding);
-    if (!this.#isFirstVisit(node, kept)) return;
-    this.#tree.eachEnd(node, this.#found);
-    if (this.#tree.fieldCount(node) > this.#leaves.size)
-      for (const path of this.#leaves.keys()) this.#follow(this.#tree.fieldOf(node, path), path, kept);
-    else this.#tree.eachField(node, (field, path) => this.#follow(field, path, kept));
-    this.#tree.eachAbsence(node, (path, child) => {
-      if (this.#isAbsent(path, kept)) this.visit(child, kept);
-    });
+  *steps(): Steps<void> {
+    let looked = 0;
+    this.#enter(rootNode, noBinding);
+    for (let visit = this.#waiting.pop(); visit !== undefined; visit = this.#waiting.pop()) {
+      const { node, binding } = visit;
+      this.#tree.eachEnd(node, this.#found);
+      for (const { field, path, leaves } of this.#fieldsOf(node))
+        for (const { leaf, membership } of this.#compatible(path, leaves, binding)) {
+          looked += 1;
+          if (looked % stepLeavesMax === 0) yield;
+          const bound = bind(binding, path, membership);
+          if (bound !== undefined)
+            this.#tree.conditions.find(field, this.#probeOf(leaf), (child) => this.#enter(child, bound));
+        }
+      this.#tree.eachAbsence(node, (path, child) => {
+        if (this.#isAbsent(path, binding)) this.#enter(child, binding);
+      });
+    }
   }
 
-  #follow(field: number, pathId: number, binding: Binding): void {
-    const present = this.#leaves.get(pathId);
-    if (field === -1 || present === undefined) return;
-    const { path, leaves } = present;
-    for (const { leaf, membership } of this.#compatible(path, leaves, binding)) {
-      const bound = bind(binding, path, membership);
-      if (bound !== undefined)
-        this.#tree.conditions.find(field, this.#probeOf(leaf), (child) => this.visit(child, bound));
-    }
+  #enter(node: number, binding: Binding): void {
+    const kept = binding.length === 0 ? binding : this.#relevantPart(node, binding);
+    if (this.#isFirstVisit(node, kept)) this.#waiting.push({ node, binding: kept });
+  }
+
+  /** The fields of a node of which the event has leaves. */
+  #fieldsOf(node: number): PresentField[] {
+    const fields: PresentField[] = [];
+    const add = (field: number, pathId: number): void => {
+      const present = this.#leaves.get(pathId);
+      if (field !== -1 && present !== undefined) fields.push({ field, ...present });
+    };
+    if (this.#tree.fieldCount(node) > this.#leaves.size)
+      for (const path of this.#leaves.keys()) add(this.#tree.fieldOf(node, path), path);
+    else this.#tree.eachField(node, add);
+    return fields;
   }
 
   #probeOf(leaf: Leaf): LeafProbe {
@@ -67,11 +104,11 @@ class Walk {
 
   /** A node is visited once for each binding that can still matter. */
   #isFirstVisit(node: number, binding: Binding): boolean {
-    if (binding.size === 0) {
+    if (binding.length === 0) {
       const count = this.#visited.size;
       return this.#visited.add(node).size > count;
     }
-    const key = [...binding].map(([array, at]) => `${array}:${at.index}:${at.path}`).join();
+    const key = bindingKey(binding);
     this.#visitedBound ??= new Map();
     const seen = this.#visitedBound.get(node);
     if (seen === undefined) {
@@ -83,24 +120,55 @@ class Walk {
     return true;
   }
 
-  /** Removes arrays that hold no leaf of a later path. */
+  /** Leaves elements out whose array holds no leaf of a later path, and keeps those that hold them. */
   #relevantPart(node: number, binding: Binding): Binding {
     const later = this.#tree.laterPaths(node);
-    const kept = [...binding].filter(([array]) => this.#pathsIn(array).some((path) => later.has(path)));
-    return kept.length === binding.size ? binding : new Map(kept);
+    let kept: Binding = noBinding;
+    let isSame = true;
+    for (const { element, path } of binding) {
+      const at = this.#narrow(element, later);
+      isSame &&= at === element;
+      kept = bind(kept, path, at) ?? kept;
+    }
+    return isSame ? binding : kept;
   }
 
-  #pathsIn(array: number): readonly number[] {
+  /** The innermost element around this one, or itself, whose array holds a leaf of a later path. */
+  #narrow(element: Membership, later: ReadonlySet<number>): Membership | undefined {
+    let known = this.#narrowed.get(later);
+    if (known === undefined) this.#narrowed.set(later, (known = new Map()));
+    const passed: number[] = [];
+    let at: Membership | undefined = element;
+    while (at !== undefined) {
+      const { id } = at.array;
+      let narrowed = known.get(id);
+      if (narrowed === undefined && this.#pathsIn(id).isDisjointFrom(later)) {
+        passed.push(id);
+        at = at.outer;
+        continue;
+      }
+      if (narrowed === undefined) known.set(id, (narrowed = { isKept: true, around: undefined }));
+      if (!narrowed.isKept) at = narrowed.around;
+      break;
+    }
+    for (const id of passed) known.set(id, { isKept: false, around: at });
+    return at;
+  }
+
+  #pathsIn(array: number): ReadonlySet<number> {
     if (this.#pathsByArray === undefined) {
       this.#pathsByArray = new Map();
       for (const [path, { leaves }] of this.#leaves)
         for (const { membership } of leaves)
           for (let at = membership; at !== undefined; at = at.outer) {
-            const paths = this.#pathsByArray.get(at.array) ?? [];
-            if (!paths.includes(path)) this.#pathsByArray.set(at.array, [...paths, path]);
+            let paths = this.#pathsByArray.get(at.array.id);
+            if (paths === undefined) this.#pathsByArray.set(at.array.id, (paths = new Set()));
+            // What an array holds, those around it hold too.
+            if (paths.has(path)) break;
+            paths.add(path);
           }
     }
-    return this.#pathsByArray.get(array) ?? [];
+    return this.#pathsByArray.get(array) ?? noPaths;
   }
 
   /**
@@ -111,60 +179,29 @@ class Walk {
     const present = this.#leaves.get(pathId);
     if (present === undefined) return true;
     const { path, leaves } = present;
-    const before = new Map([...binding].filter(([, at]) => at.path < path));
-    return !this.#compatible(path, leaves, before).some(
-      ({ membership }) => bind(before, path, membership) !== undefined,
-    );
+    const before = boundBefore(binding, path);
+    for (const { membership } of this.#compatible(path, leaves, before))
+      if (bind(before, path, membership) !== undefined) return false;
+    return true;
   }
 
   /** The leaves that may be compatible with the binding. Of many leaves, those of other elements are left out. */
-  #compatible(path: string, leaves: readonly FlatLeaf[], binding: Binding): readonly FlatLeaf[] {
-    if (binding.size === 0 || leaves.length <= 8) return leaves;
-    this.#byElement ??= new Map();
-    let index = this.#byElement.get(path);
-    if (index === undefined) this.#byElement.set(path, (index = indexByElement(leaves)));
-    let best = leaves;
-    for (const [array, { index: element }] of binding) {
-      const inArray = index.get(array);
-      if (inArray === undefined) continue;
-      const inElement = inArray.inside.get(element) ?? [];
-      if (inElement.length + inArray.outside.length < best.length) best = [...inElement, ...inArray.outside];
-    }
-    return best;
+  #compatible(path: string, leaves: readonly FlatLeaf[], binding: Binding): Iterable<FlatLeaf> {
+    if (leaves.length <= 8) return leaves;
+    const first = leaves[0]?.number ?? 0;
+    const last = leaves.at(-1)?.number ?? 0;
+    let deepest: Membership | undefined;
+    for (const { element } of binding)
+      if (element.array.begin <= last && first < element.array.end && element.depth >= (deepest?.depth ?? 0))
+        deepest = element;
+    return deepest === undefined ? leaves : leavesAgreeing(path, leaves, deepest);
   }
 }
 
-/** Adds a leaf's array elements to a binding; undefined if they contradict it. */
-const bind = (binding: Binding, path: string, membership: Membership | undefined): Binding | undefined => {
-  let bound: Map<number, { index: number; path: string }> | undefined;
-  for (let at = membership; at !== undefined; at = at.outer) {
-    const present = binding.get(at.array);
-    if (present === undefined) (bound ??= new Map(binding)).set(at.array, { index: at.index, path });
-    else if (present.index !== at.index) return undefined;
-    else if (path < present.path) (bound ??= new Map(binding)).set(at.array, { index: at.index, path });
-  }
-  return bound ?? binding;
-};
+/** Whether a binding to an element of an array is kept, and the element around the array to which it is narrowed. */
+interface Narrowed {
+  readonly isKept: boolean;
+  readonly around: Membership | undefined;
+}
 
-type ElementIndex = ReadonlyMap<number, { readonly inside: Map<number, FlatLeaf[]>; readonly outside: FlatLeaf[] }>;
-
-/** The leaves of one path by the arrays that hold them; `outside` are those that an array does not hold. */
-const indexByElement = (leaves: readonly FlatLeaf[]): ElementIndex => {
-  const arrays = new Map<number, { inside: Map<number, FlatLeaf[]>; outside: FlatLeaf[] }>();
-  const insideOf = new Map<number, Set<FlatLeaf>>();
-  for (const leaf of leaves)
-    for (let at = leaf.membership; at !== undefined; at = at.outer) {
-      let found = arrays.get(at.array);
-      if (found === undefined) arrays.set(at.array, (found = { inside: new Map(), outside: [] }));
-      const element = found.inside.get(at.index);
-      if (element === undefined) found.inside.set(at.index, [leaf]);
-      else element.push(leaf);
-      const members = insideOf.get(at.array) ?? new Set();
-      insideOf.set(at.array, members.add(leaf));
-    }
-  for (const [array, found] of arrays) {
-    const members = insideOf.get(array);
-    if (members?.size !== leaves.length) found.outside.push(...leaves.filter((leaf) => members?.has(leaf) !== true));
-  }
-  return arrays;
-};
+const noPaths: ReadonlySet<number> = new Set();
