@@ -2,6 +2,7 @@ import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage } from "../../services/kit/faults/service-error.ts";
 import type { Dialect } from "../dialects/dialect.ts";
+import { withoutSecrets } from "../reports/hidden-secrets.ts";
 import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { memberName } from "./http-fault.ts";
@@ -44,12 +45,3 @@ const shownMembers = (
     .flatMap(([key, value]) =>
       gatewayMembers([key], protocol, dialect).map((member) => [member, withoutSecrets(value)] as const),
     );
-
-/**
- * A canonical request without the encryption keys and tokens in its headers and query: clients write refusals to their
- * logs.
- */
-const withoutSecrets = (text: string): string =>
-  text
-    .replaceAll(/^([a-z-]*(?:customer-key|security-token)):.*$/gm, "$1:[hidden]")
-    .replaceAll(/([A-Za-z-]*Security-Token=)[^&\n]*/g, "$1[hidden]");

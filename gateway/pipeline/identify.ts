@@ -48,6 +48,9 @@ const firstSegment = (path: string): string => {
 /** The host without its port, lower case. */
 const hostName = (host: string | undefined): string => (host ?? "").replace(/:\d+$/, "").toLowerCase();
 
+/** The most characters of a host in the domain name system. A longer one names no region. */
+const hostLengthMax = 253;
+
 /** The labels that name an API in hosts: its own name and the signing name of each dialect, also for acceleration. */
 const namesOf = ({ api }: ApiBinding, { dialects }: Recognition): string[] =>
   [...new Set([api.name, ...dialects.all.flatMap(({ dialect }) => dialect.signingNames[api.name]?.[0] ?? [])])].flatMap(
@@ -66,7 +69,7 @@ const hostSegment = (host: string, binding: ApiBinding, gateway: Recognition): s
   }
   const names = namesOf(binding, gateway);
   const label = host.slice(0, -own.length - 1);
-  const withoutRegion = label.replace(/[.-][a-z]{2}(?:-[a-z]+)+-\d$/, "");
+  const withoutRegion = label.length > hostLengthMax ? label : label.replace(/[.-][a-z]{2}(?:-[a-z]+)+-\d$/, "");
   if (names.includes(withoutRegion)) return undefined;
   const name = names.find((each) => withoutRegion.endsWith(`.${each}`));
   return name === undefined ? label : withoutRegion.slice(0, -name.length - 1);

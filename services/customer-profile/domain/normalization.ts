@@ -29,11 +29,20 @@ const normalizeName = (text: string): string => compatibleForm(text).trim().repl
 
 /** A decimal number without signs and zeros that do not change its value; any other text unchanged. */
 const normalizeNumber = (text: string): string => {
-  const match = /^\s*([+-]?)0*(\d+?)(?:\.(\d*?)0*)?\s*$/.exec(text);
+  const match = /^\s*([+-]?)(\d+)(?:\.(\d*))?\s*$/.exec(text);
   if (match === null) return text;
-  const [, sign, whole = "", fraction = ""] = match;
+  const [, sign, digits = "", decimals = ""] = match;
+  const whole = digits.replace(/^0+(?=\d)/, "");
+  const fraction = withoutFinalZeros(decimals);
   const magnitude = fraction === "" ? whole : `${whole}.${fraction}`;
   return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
+};
+
+/** An expression would look for the end of the text again from each zero. */
+const withoutFinalZeros = (digits: string): string => {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
 };
 
 const normalizers: Readonly<Record<Comparison, (text: string) => string>> = {

@@ -10,6 +10,7 @@ import { countStreamBytes, deleteStreamRecords, listStreamRecords, putStreamReco
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import type { ObjectWriter } from "./object-writer.ts";
+import { oneLine } from "./one-line.ts";
 import { nameIn } from "./service-request.ts";
 
 /** Records that one transaction removes. */
@@ -192,7 +193,7 @@ export class DeliveryStreams {
 }
 
 /** A text as one line. */
-const lineOf = (text: string): Buffer => Buffer.from(`${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`);
+const lineOf = (text: string): Buffer => Buffer.from(`${oneLine(text)}\n`);
 
 /** Delivers to declared delivery streams, and to all others by another connector. */
 export const deliveryStreamConnector =

@@ -6,6 +6,7 @@ import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
+import { oneLine } from "./one-line.ts";
 import { logGroupName } from "./service-request.ts";
 
 /** Bounds of the files of one log group. */
@@ -41,7 +42,7 @@ export class LogGroupFiles {
   /** Appends texts to a group of an account, each as one line; resolves when they are on disk. */
   async append(arn: Arn, account: string, texts: readonly string[]): Promise<void> {
     const group = join(this.#directory, arn.account || account, directoryName(logGroupName(arn)));
-    const lines = texts.map((text) => `${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`).join("");
+    const lines = texts.map((text) => `${oneLine(text)}\n`).join("");
     const before = this.#writing.get(group) ?? Promise.resolve();
     const written = before.catch(() => {}).then(() => append(group, lines, this.#limits));
     this.#writing.set(group, written);

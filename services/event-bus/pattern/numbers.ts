@@ -16,8 +16,15 @@ const digitsOf = (text: string): string => {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
   const digits = (whole + fraction).replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
+  const significant = withoutFinalZeros(digits);
   if (significant === "") return "0";
   const power = Number(exponent) - fraction.length + (digits.length - significant.length);
   return `${mantissa.startsWith("-") ? "-" : ""}${significant}e${power}`;
+};
+
+/** An expression would look for the end of the text again from each zero. */
+const withoutFinalZeros = (digits: string): string => {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
 };

@@ -211,9 +211,12 @@ const principalTest = (principal: Principal, spelling: PolicySpelling): Test => 
   }
 };
 
+/** The most characters of a replaced text. Nothing that is compared is as long: headers have 32 KiB together. */
+const replacedLengthMax = 65_536;
+
 /**
  * Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` stand for the character. Undefined when a key
- * has no single value.
+ * has no single value, or when the text would be so long that nothing fits it.
  */
 const replaceVariables = (
   text: string,
@@ -222,14 +225,18 @@ const replaceVariables = (
   isPattern: boolean,
 ): string | undefined => {
   let isWhole = true;
+  let length = text.length;
   const asWanted = (value: string): string => (isPattern ? literalPattern(value) : value);
-  const replaced = text.replace(/\$\{([^}]*)\}/g, (_whole, written: string) => {
+  // After the last brace no variable ends, and an expression would look for its end from each beginning.
+  const end = text.lastIndexOf("}") + 1;
+  const replaced = text.slice(0, end).replace(/\$\{([^}]*)\}/g, (_whole, written: string) => {
     if (written === "*" || written === "?" || written === "$") return asWanted(written);
     const match = /^\s*([^,\s]+)\s*(?:,\s*'([^']*)'\s*)?$/.exec(written);
     const values = context.get(spelling.key(match?.[1] ?? "").toLowerCase());
     const value = values?.length === 1 ? values[0] : match?.[2];
-    if (value === undefined) isWhole = false;
-    return asWanted(value ?? "");
+    length += value?.length ?? 0;
+    if (value === undefined || length > replacedLengthMax) isWhole = false;
+    return isWhole ? asWanted(value ?? "") : "";
   });
-  return isWhole ? replaced : undefined;
+  return isWhole ? replaced + text.slice(end) : undefined;
 };

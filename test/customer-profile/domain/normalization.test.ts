@@ -55,6 +55,19 @@ describe("numbers compare by value", () => {
   ])("%s is %s", (text, expected) => {
     expect(normalize("NUMBER", text)).toBe(expected);
   });
+
+  const zeros = "0".repeat(250_000);
+
+  // what it is, text, its normal form
+  test.each([
+    ["many zeros at the beginning", `${zeros}7`, "7"],
+    ["many zeros at the end", `1.5${zeros}`, "1.5"],
+    ["many zeros in between", `1.${zeros}5`, `1.${zeros}5`],
+    ["no number after many zeros", `${zeros}x`, `${zeros}x`],
+    ["no number after many decimals", `1.5${zeros}x`, `1.5${zeros}x`],
+  ])("in time that grows with the text: %s", (_what, text, expected) => {
+    expect(normalize("NUMBER", text) === expected).toBe(true);
+  });
 });
 
 test("texts compare as they are", () => {

@@ -133,6 +133,12 @@ describe("which API and dialect a request is for", () => {
     expect(identify(headOf("/cat.jpg", { host: name }), options).path).toBe(path);
   });
 
+  test("a long host names no region, and is read in time that grows with its length", () => {
+    const labels = "-ab".repeat(100_000);
+    const { path } = identify(headOf("/cat.jpg", { host: `photos${labels}.s3.us-east-1.localhost` }), options);
+    expect(path === `/photos${labels}.s3.us-east-1/cat.jpg`).toBe(true);
+  });
+
   test("a bucket in the host is no bucket of another API", () => {
     const head = headOf("/domains", { host: "photos.localhost", authorization: authorization("AWS4", "profile") });
     expect(identify(head, options).path).toBe("/domains");

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import { parsePolicy } from "../../../services/kit/policy/document.ts";
+import { evaluate } from "../../../services/kit/policy/evaluate.ts";
 import { literalPattern, textTest } from "../../../services/kit/policy/wildcard.ts";
 
 const many = 2_000;
@@ -33,5 +35,35 @@ describe("a long pattern and a long text", () => {
     const fits = textTest(`*${"a".repeat(10_000)}b?*`);
     const texts = Array.from({ length: 100 }, (_, index) => "a".repeat(20_000 + index));
     expect(texts.filter(fits)).toEqual([]);
+  });
+});
+
+describe("a condition on a header", () => {
+  const statementOf = (pattern: string): object => ({
+    Effect: "Allow",
+    Principal: "*",
+    Action: "s3:GetObject",
+    Resource: "arn:aws:s3:::b/*",
+    Condition: { StringLike: { "aws:Referer": pattern } },
+  });
+
+  // what it is, pattern, header, because
+  test.each([
+    ["variables that do not end", "${".repeat(10_000), "x", "no-allow"],
+    ["variables that do not end after one that does", `\${aws:referer}${"${".repeat(9_000)}`, "x", "no-allow"],
+    ["a long header once", "*${aws:referer}", "x".repeat(30_000), "resource-policy"],
+    ["a long header a thousand times", "${aws:referer}".repeat(1_300), "x".repeat(30_000), "no-allow"],
+  ])("is compared a hundred times in little time: %s", (_what, pattern, referer, because) => {
+    const document = JSON.stringify({ Version: "2012-10-17", Statement: [statementOf(pattern)] });
+    const policy = parsePolicy(document, { principals: "required", bytesMax: 20_480 });
+    const request = {
+      requester: { accountId: "", principalArn: "", isRoot: false, isAnonymous: true },
+      action: "s3:GetObject",
+      resource: "arn:aws:s3:::b/k",
+      ownerAccountId: "111122223333",
+      context: new Map([["aws:referer", [referer]]]),
+    };
+    for (let count = 0; count < 100; count += 1)
+      expect(evaluate(request, { identity: [], resource: [policy] }).because).toBe(because);
   });
 });
