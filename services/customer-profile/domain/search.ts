@@ -42,13 +42,12 @@ export const decideWindow = (
   lists: readonly ValueHits[],
 ): SearchWindow => {
   const through = earliestEnd(lists);
-  const found = new Map<string, { readonly profileId: Uint8Array; readonly byClause: Map<number, string[]> }>();
+  const found = new Map<string, { readonly profileId: Uint8Array; readonly byClause: Map<number, Set<string>> }>();
   for (const { clause, value, profileIds } of lists)
     for (const profileId of profileIds) {
       if (through !== undefined && compareIds(profileId, through) > 0) break;
       const { byClause } = entryOf(found, idText(profileId), () => ({ profileId, byClause: new Map() }));
-      const values = entryOf(byClause, clause, (): string[] => []);
-      if (!values.includes(value)) values.push(value);
+      entryOf(byClause, clause, () => new Set<string>()).add(value);
     }
   const needed = isEveryClauseNeeded ? clauses.length : 1;
   const hits = [...found.values()]
@@ -69,11 +68,11 @@ const earliestEnd = (lists: readonly ValueHits[]): Uint8Array | undefined => {
 
 const foundBy = (
   clauses: readonly SearchClause[],
-  byClause: ReadonlyMap<number, readonly string[]>,
+  byClause: ReadonlyMap<number, ReadonlySet<string>>,
 ): readonly SearchClause[] =>
   clauses.flatMap((clause, index) => {
     const values = byClause.get(index);
-    return values === undefined ? [] : [{ keyName: clause.keyName, values }];
+    return values === undefined ? [] : [{ keyName: clause.keyName, values: [...values] }];
   });
 
 const entryOf = <Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value => {

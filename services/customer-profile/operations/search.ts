@@ -68,7 +68,7 @@ const searchPage = async (
       const found = await findProfile(reader, domain, hit.profileId, nowMs);
       if (found === undefined) continue;
       items.push(profileOfHit(found, hit));
-      bytes += found.record.content.byteLength;
+      bytes += found.record.content.byteLength + lengthOf(hit);
       const isLast = window.through === undefined && index === window.hits.length - 1;
       if (!isLast && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
         return { items, nextToken: page.tokenOf(idText(hit.profileId)) };
@@ -78,6 +78,10 @@ const searchPage = async (
   }
   return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(idText(after)) }) };
 };
+
+/** The characters of the values that a hit names: spellings of one number may find a profile a thousand times. */
+const lengthOf = ({ foundBy }: SearchHit): number =>
+  foundBy.reduce((sum, { values }) => values.reduce((length, value) => length + value.length, sum), 0);
 
 const profileOfHit = (found: StoredProfile, { profileId, foundBy }: SearchHit): Profile => {
   const profile = profileOf(idText(profileId), valuesIn(found.state));

@@ -124,7 +124,8 @@ const examine = async (app: Application, reader: Reader, examination: Examinatio
       examinedCount += 1;
       bytes += event.detail.length;
       if (turn.isOver) await turn.next();
-      if (matcher.match(flattenEvent(envelopeOf(event), event.detail, matcher.wants)).length === 0) continue;
+      const flat = flattenEvent(envelopeOf(event), event.detail, matcher.wants);
+      if ((await matcher.matchInTurns(flat)).length === 0) continue;
       matchedCount += 1;
       if (matchedEvents.length === limit || shownBytes >= app.limits.pageBytesMax) continue;
       const text = eventJson(event);

@@ -241,7 +241,7 @@ export const testEventPattern: Operation<"testEventPattern"> = async (request, {
   if (!isEvent(request.event, access.revision.depthMax))
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
   const matcher = new Matcher<true>().with([{ name: "", pattern, item: true }]);
-  return { result: matcher.match(flattenText(request.event, matcher.wants)).length > 0 };
+  return { result: (await matcher.matchInTurns(flattenText(request.event, matcher.wants))).length > 0 };
 };
 
 const isEvent = (text: string, depthMax: number): boolean => {

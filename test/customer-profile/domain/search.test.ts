@@ -57,6 +57,17 @@ describe("a stretch of a search", () => {
     });
   });
 
+  test("takes time that grows with the hits when many values find the same profiles", () => {
+    const values = Array.from({ length: 1_000 }, (_, index) => `+1 555 ${"(0) ".repeat(50)}${index}`);
+    const letters = Array.from({ length: 600 }, (_, index) => String.fromCodePoint(0x4e00 + index));
+    const window = decideWindow(
+      [{ keyName: "_phone", values }],
+      false,
+      values.map((value) => hits(0, value, letters)),
+    );
+    expect(window.hits.map(({ foundBy }) => foundBy[0]?.values.length)).toEqual(Array(600).fill(1_000));
+  });
+
   test("names one key twice when the caller did", () => {
     const twice = [
       { keyName: "k", values: ["1"] },

@@ -168,4 +168,17 @@ describe("searchProfiles", () => {
     );
     expect(await refusalOf(client.searchProfiles({ ...search, values: values.slice(1) }))).toBe("answered");
   });
+
+  test("ends a page early when many spellings of one number find its profiles", async () => {
+    const { client } = await startHarness();
+    await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
+    for (let count = 0; count < 15; count += 1)
+      await client.createProfile({ domainName: "shop", phoneNumber: "+15551234567" });
+    const letters = (count: number): string => count.toString(2).replaceAll("0", "o").replaceAll("1", "l");
+    const values = Array.from({ length: 1_000 }, (_, count) => `+15551234567 ${letters(count).padStart(240, "-")}`);
+    const search = { domainName: "shop", keyName: "_phone", values };
+    const first = await client.searchProfiles(search);
+    const second = await client.searchProfiles({ ...search, nextToken: first.nextToken });
+    expect([first.items.length, second.items.length, second.nextToken]).toEqual([13, 2, undefined]);
+  });
 });
