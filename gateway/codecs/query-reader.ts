@@ -21,8 +21,11 @@ const depthMax = 8;
 
 /** Parses `a=1&b.member.1=2`, percent-encoded. Throws MALFORMED_URI and MALFORMED_BODY. */
 export const parseQueryTree = (text: string): QueryNode => {
+  // Each has at least a name's or a value's character, so too many are refused before any is decoded.
+  let parameters = 0;
+  for (const _each of text.matchAll(/[^&]+/g))
+    if (++parameters > parametersMax) throw malformedBody(`There are more than ${parametersMax} parameters.`);
   const { all } = parseQuery(text);
-  if (all.length > parametersMax) throw malformedBody(`There are more than ${parametersMax} parameters.`);
   const root = emptyNode();
   for (const { name, value } of all) {
     const parts = name.split(".", depthMax + 1);

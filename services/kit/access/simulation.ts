@@ -77,10 +77,10 @@ export interface NamedPrincipal {
 /** Reads the ARN of a root, a user, a role or a role's session; `*` is an anonymous caller. Undefined for others. */
 export const parsePrincipal = (text: string): NamedPrincipal | undefined => {
   if (text === "*") return { kind: "anonymous", accountId: "", name: "", withPolicies: () => anonymousCaller };
-  const [, partition = "", accountId = "", kind = "", name = "", session = ""] =
-    /^arn:([a-z0-9-]+):(?:iam|sts)::(\d{12}):(root|user|role|assumed-role)(?:\/(.+?))?(?:(?<=assumed-role\/[^/]+)\/([^/]+))?$/.exec(
-      text,
-    ) ?? [];
+  const [, partition = "", accountId = "", kind = "", path = ""] =
+    /^arn:([a-z0-9-]+):(?:iam|sts)::(\d{12}):(root|user|role|assumed-role)(?:\/(.+))?$/.exec(text) ?? [];
+  const ofSession = kind === "assumed-role" ? /^([^/]+)\/([^/]+)$/.exec(path) : null;
+  const [, name = path, session = ""] = ofSession ?? [];
   if (kind === "root" && name === "")
     return {
       kind,

@@ -98,7 +98,7 @@ const readGrantee = (grantee: Grantee, permission: AclPermission, grantees: Gran
 /** Reads `id="…", uri="…", emailAddress="…"`; the quotes are optional. */
 const readGrantHeader = (text: string, permission: AclPermission, grantees: Grantees): GrantRecord[] =>
   text.split(",").map((pair) => {
-    const [, type, quoted, plain] = /^\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^"\s]*))\s*$/.exec(pair) ?? [];
+    const [, type, quoted, plain] = /^([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^"\s]*))$/.exec(pair.trim()) ?? [];
     const value = quoted ?? plain ?? "";
     if (type?.toLowerCase() === "id") return userGrant(value, permission);
     if (type?.toLowerCase() === "uri") return groupGrant(value, permission);

@@ -48,6 +48,7 @@ describe("a form of the query protocol", () => {
   test.for<[string, string, string]>([
     ["escapes that are none", "UserName=%FF", "MALFORMED_URI"],
     ["too many parameters", "a=1&".repeat(1_001), "MALFORMED_BODY"],
+    ["so many that reading them would take seconds", "%61&".repeat(4 * 1024 * 1024), "MALFORMED_BODY"],
     ["too many parts of a name", "a.b.c.d.e.f.g.h.i=1", "MALFORMED_BODY"],
   ])("is refused with %s", ([, form, reason]) => {
     expect(() => parseQueryTree(form)).toThrow(refused(reason));

@@ -293,3 +293,29 @@ test.each<[string, string, boolean]>([
   expect(findOriginRule([only], request, true) === only).toBe(isFitting);
   expect(originHeaders(only, request)["access-control-allow-methods"]).toBe("GET");
 });
+
+test.each<[string, string, boolean]>([
+  // pattern, header, fits
+  ["*", "x-a", true],
+  ["X-A", "x-a", true],
+  ["x-*", "X-", true],
+  ["x-*", "y-a", false],
+  ["*-a", "x-a", true],
+  ["*-a", "x-b", false],
+  ["x-*-a", "x-b-a", true],
+  ["x-*-a", "x-a", false],
+])("the pattern %s and the header %s fit: %s", (pattern, headers, isFitting) => {
+  const only = { allowedOrigins: ["*"], allowedMethods: ["GET"], allowedHeaders: ["y", pattern], exposeHeaders: [] };
+  const request = { origin: "https://a", method: "GET", headers };
+  expect(findOriginRule([only], request, true) === only).toBe(isFitting);
+  expect(originHeaders(only, request)["access-control-allow-headers"]).toBe(
+    isFitting ? headers.toLowerCase() : undefined,
+  );
+});
+
+test("many patterns and many headers are compared in time that grows with their sum", () => {
+  const allowedHeaders = [...Array.from({ length: 60_000 }, (_none, index) => `z${index}*-`), "z", "a*"];
+  const only = { allowedOrigins: ["*"], allowedMethods: ["GET"], allowedHeaders, exposeHeaders: [] };
+  const request = { origin: "https://a", method: "GET", headers: "a,".repeat(60_000) };
+  expect(findOriginRule([only], request, true) === only).toBe(true);
+});

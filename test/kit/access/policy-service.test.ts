@@ -147,6 +147,7 @@ describe("simulatePolicy", () => {
     ["an action without a prefix", { action: "GetObject" }, "InvalidArgument"],
     ["a resource that is no ARN", { resourceArn: "photos" }, "InvalidArgument"],
     ["a principal that is none", { principalArn: "alice" }, "InvalidArgument"],
+    ["a very long text that is none", { principalArn: `${alice}${"a".repeat(200_000)}\n` }, "InvalidArgument"],
     ["a principal of another account", { principalArn: `arn:aws:iam::${stranger}:user/bob` }, "PermissionDenied"],
     ["a user that is not declared", { principalArn: `arn:aws:iam::${owner}:user/bob` }, "NotFound"],
     [

@@ -1,6 +1,7 @@
 /** The ways in which a request says an ACL, and the list of grants that each means. */
 import { describe, expect, test } from "vitest";
 
+import { readAcl } from "../../../services/object-storage/domain/acl-request.ts";
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import { alice, as, bob, get, put, refusalOf, startWithBucket } from "../harness.ts";
 import type { Harness } from "../harness.ts";
@@ -124,6 +125,14 @@ describe("an ACL in a request", () => {
       "answered",
     ]);
   });
+});
+
+test.each([
+  ["begins with a quote", `id=${" ".repeat(240_000)}"`],
+  ["has two values", `id=${" ".repeat(240_000)}a b`],
+])("a grant that %s after many spaces is refused in time that grows with them", (_what, grantRead) => {
+  const grantees = { accounts: { list: () => [] }, acceptsEmailGrants: true };
+  expect(() => readAcl({ grantRead }, grantees)).toThrow("Argument format not recognized");
 });
 
 describe("the ACL of a copy", () => {
