@@ -29,11 +29,16 @@ export interface MappedObject {
   readonly unique: readonly string[] | undefined;
 }
 
-/** Reads an object by the mapping of its type. */
-export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObject => {
+/** Characters of all keys of one object and of all its texts with accessors in them. */
+export const composedCharactersMax = 2_048_000;
+
+/** Reads an object by the mapping of its type; undefined if its keys and composed texts are too long together. */
+export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObject | undefined => {
+  const budget = { left: composedCharactersMax };
   const texts = new Map<string, string>();
   for (const [name, field] of Object.entries(mapping.fields)) {
-    const text = field.source === undefined ? undefined : readSource(field.source, object);
+    const text = field.source === undefined ? undefined : readSource(field.source, object, budget);
+    if (budget.left < 0) return undefined;
     if (text !== undefined) texts.set(name, text);
   }
   const keys: ObjectKey[] = [];
@@ -42,6 +47,8 @@ export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObje
     for (const use of uses.items) {
       const values = fieldNamesOf(name, use.fieldNames).map((field) => texts.get(field));
       if (!values.every((value) => value !== undefined)) continue;
+      for (const value of values) budget.left -= value.length;
+      if (budget.left < 0) return undefined;
       const identifiers = new Set(use.standardIdentifiers);
       if (identifiers.has("UNIQUE")) unique = values;
       keys.push({ key: keyOf(name, values, use.fieldNames, mapping), identifiers });

@@ -24,13 +24,22 @@ export const isReadableSource = (source: string): boolean => {
   return rest !== source && !/[{}]/.test(rest);
 };
 
+/** The characters that may still be composed; below 0: a text was too long. */
+export interface TextBudget {
+  left: number;
+}
+
 /**
  * Reads a source from an object; undefined if the object has no value there. Only texts, numbers and booleans are read;
- * in text with accessors, a missing value is left out.
+ * in text with accessors, a missing value is left out, and so are values that are longer than the budget.
  */
-export const readSource = (source: string, object: JsonValue): string | undefined => {
+export const readSource = (source: string, object: JsonValue, budget: TextBudget): string | undefined => {
   if (accessor.test(source)) return textAt(source, object);
-  const text = source.replaceAll(reference, (_whole, path: string) => textAt(path, object) ?? "");
+  const text = source.replaceAll(reference, (_whole, path: string) => {
+    const value = textAt(path, object) ?? "";
+    budget.left -= value.length;
+    return budget.left < 0 ? "" : value;
+  });
   return text.trim() === "" ? undefined : text;
 };
 

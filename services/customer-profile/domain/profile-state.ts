@@ -77,16 +77,21 @@ const isOf = ({ source }: FieldState, typeId: string, objectKey: string): boolea
 /** The profile with more keys; a key that it already has is not added again. */
 export const withKeys = (profile: ProfileState, added: readonly AddedKey[], nowMs: number): ProfileState => {
   const keys = [...profile.keys];
-  for (const key of added) if (!keys.some((each) => isSameKey(each, key))) keys.push(key);
+  const known = new Set(keys.map(identityOf));
+  for (const key of added) {
+    const identity = identityOf(key);
+    if (known.has(identity)) continue;
+    known.add(identity);
+    keys.push(key);
+  }
   return { ...profile, keys, updatedMs: nowMs };
 };
 
 /** The profile without these keys; keys that it does not have are ignored. */
-export const withoutKeys = (profile: ProfileState, removed: readonly AddedKey[], nowMs: number): ProfileState => ({
-  ...profile,
-  keys: profile.keys.filter((key) => !removed.some((each) => isSameKey(each, key))),
-  updatedMs: nowMs,
-});
+export const withoutKeys = (profile: ProfileState, removed: readonly AddedKey[], nowMs: number): ProfileState => {
+  const identities = new Set(removed.map(identityOf));
+  return { ...profile, keys: profile.keys.filter((key) => !identities.has(identityOf(key))), updatedMs: nowMs };
+};
 
 /** The texts of a profile by path. */
 export const valuesIn = (profile: ProfileState): ProfileValues =>
@@ -128,9 +133,8 @@ export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
   return distinct(keys);
 };
 
-/** Two spellings of the same value are the same key. */
-const isSameKey = (a: AddedKey, b: AddedKey): boolean =>
-  a.name === b.name && searchKey(a.name, a.value).value === searchKey(b.name, b.value).value;
+/** The same text for two spellings of the same value. No name contains a space. */
+const identityOf = ({ name, value }: AddedKey): string => `${name} ${searchKey(name, value).value}`;
 
 const distinct = (keys: readonly SearchKey[]): readonly SearchKey[] => {
   // No name contains a space.

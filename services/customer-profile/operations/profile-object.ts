@@ -1,9 +1,9 @@
 /**
  * Objects of profiles. PutProfileObject refuses, in this order: (1) text that is not a JSON object, (2) a domain that
- * does not exist, (3) a type that does not exist, (4) an object without its unique key, (5) an object that matches no
- * profile, (6) too many or too large objects; a domain with a dead letter queue accepts (5) and (6). ListProfileObjects
- * and DeleteProfileObject refuse (1) a page token of another listing, (2) a domain, (3) a profile, (4) a type, (5) an
- * object that does not exist.
+ * does not exist, (3) a type that does not exist, (4) an object whose keys and texts are too long, and one without its
+ * unique key, (5) an object that matches no profile, (6) too many or too large objects; a domain with a dead letter
+ * queue accepts (5) and (6). ListProfileObjects and DeleteProfileObject refuse (1) a page token of another listing, (2)
+ * a domain, (3) a profile, (4) a type, (5) an object that does not exist.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
@@ -11,7 +11,7 @@ import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { isExpired } from "../domain/expiry.ts";
 import { idBytes, idText, parseObjectKey } from "../domain/identifier.ts";
-import { mapObject } from "../domain/object-mapping.ts";
+import { composedCharactersMax, mapObject } from "../domain/object-mapping.ts";
 import { parseObject } from "../domain/object-source.ts";
 import { implicitType } from "../domain/object-type-definition.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
@@ -44,6 +44,10 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
     const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
     const type = await typeOf(transaction, domain, request.objectTypeName, newTypeId, nowMs);
     const mapped = mapObject(type, object);
+    if (mapped === undefined)
+      throw fault(ErrorReason.OBJECT_INVALID, {
+        problem: `its keys and texts have more than ${composedCharactersMax} characters together`,
+      });
     if (mapped.unique === undefined)
       throw fault(ErrorReason.OBJECT_INVALID, { problem: "a field of its unique key is missing" });
     return { domain, type, mapped, unique: mapped.unique };

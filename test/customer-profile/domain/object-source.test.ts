@@ -35,7 +35,7 @@ describe("a source", () => {
     ["{{_source.a.b}} #{{ _source.a.n }}", "Ann #7.50"],
     ["{{_source.a.none}} {{_source.x}}", undefined],
   ])("%s reads %s", (source, expected) => {
-    expect(readSource(source, object ?? {})).toBe(expected);
+    expect(readSource(source, object ?? {}, { left: Infinity })).toBe(expected);
   });
 
   test.each([

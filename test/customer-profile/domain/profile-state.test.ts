@@ -58,6 +58,14 @@ describe("keys added by hand", () => {
     const added = withKeys(ann, [{ name: "_email", value: "Ann@example.com" }], 2_000);
     expect(withoutKeys(added, [{ name: "_email", value: "ann@EXAMPLE.com" }], 3_000).keys).toEqual([]);
   });
+
+  test("are compared in time that grows with them, as many as a profile has room for", () => {
+    const keys = Array.from({ length: 50_000 }, (_each, index) => ({ name: "k", value: index.toString(36) }));
+    const added = withKeys(ann, keys, 2_000);
+    expect(added.keys).toHaveLength(50_000);
+    expect(withKeys(added, keys, 3_000).keys).toHaveLength(50_000);
+    expect(withoutKeys(added, keys.slice(1), 3_000).keys).toEqual([{ name: "k", value: "0" }]);
+  });
 });
 
 describe("the search keys of a profile", () => {

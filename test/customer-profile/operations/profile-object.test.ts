@@ -171,6 +171,12 @@ describe("putProfileObject", () => {
     expect(await text("{}")).toBe("DOMAIN_NOT_FOUND: Domain shop does not exist");
     await makeShop(client, { ...order, maxProfileObjectCount: 2 });
     expect(await text("{}", "none")).toBe("OBJECT_TYPE_NOT_FOUND: Object type none does not exist");
+    const fields = { a: { source: "{{_source.a}}".repeat(9) } };
+    const keys = { a: { items: [{ standardIdentifiers: ["UNIQUE", "PROFILE"] }] } };
+    await client.putProfileObjectType({ domainName: "shop", objectTypeName: "long", description: "d", fields, keys });
+    expect(await text(JSON.stringify({ a: "x".repeat(250_000) }), "long")).toBe(
+      "OBJECT_INVALID: The object is not valid: its keys and texts have more than 2048000 characters together",
+    );
     expect(await text('{"account":"A-1"}')).toBe(
       "OBJECT_INVALID: The object is not valid: a field of its unique key is missing",
     );
