@@ -66,12 +66,12 @@ export const chooseParts = (
 ): ChosenPart[] =>
   listed.map((part) => {
     const record = stored.get(part.partNumber);
-    const invalid = fault(ErrorReason.INVALID_PART, { part_number: String(part.partNumber), e_tag: part.eTag });
-    if (record === undefined || Buffer.from(record.md5).toString("hex") !== part.eTag) throw invalid;
+    const invalid = () => fault(ErrorReason.INVALID_PART, { part_number: String(part.partNumber), e_tag: part.eTag });
+    if (record === undefined || Buffer.from(record.md5).toString("hex") !== part.eTag) throw invalid();
     const given = checksumAlgorithms.filter((algorithm) => part.checksums[checksumMembers[algorithm]] !== undefined);
     const expected = record.checksum === undefined ? "" : encodeDigest(record.checksum.value);
     for (const algorithm of given)
-      if (algorithm !== checksum.algorithm || part.checksums[checksumMembers[algorithm]] !== expected) throw invalid;
+      if (algorithm !== checksum.algorithm || part.checksums[checksumMembers[algorithm]] !== expected) throw invalid();
     if (checksum.isRequested && checksum.type === "COMPOSITE" && given.length === 0)
       throw invalidRequest(
         `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. ` +
