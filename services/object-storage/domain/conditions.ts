@@ -82,11 +82,11 @@ export const evaluateWriteConditions = (
 };
 
 /** Whether a list of ETags names this one. Quotes are optional, `*` names any, `W/` is ignored. */
-export const matchesETag = (list: string, eTag: string): boolean =>
-  list
-    .split(",")
-    .map((item) => item.trim())
-    .some((item) => item === "*" || unquoteETag(item.replace(/^W\//, "")) === eTag);
+export const matchesETag = (list: string, eTag: string): boolean => {
+  const quoted = quoteETag(eTag);
+  const spellings = new Set(["*", eTag, quoted, `W/${eTag}`, `W/${quoted}`]);
+  return list.split(",").some((item) => spellings.has(item.trim()));
+};
 
 /** An ETag as HTTP writes it. */
 export const quoteETag = (eTag: string): string => `"${eTag}"`;

@@ -75,10 +75,12 @@ const checkEntry = (entry: DestinationEntry, destination: string | undefined): v
 };
 
 const checkIds = (entries: readonly DestinationEntry[]): void => {
-  const ids = entries.flatMap((entry) => (entry.id === undefined ? [] : [entry.id]));
-  const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (repeated !== undefined)
-    throw invalidArgument("Id", repeated, "Configurations on the same bucket cannot share the same id.");
+  const seen = new Set<string>();
+  for (const { id } of entries) {
+    if (id === undefined) continue;
+    if (seen.has(id)) throw invalidArgument("Id", id, "Configurations on the same bucket cannot share the same id.");
+    seen.add(id);
+  }
 };
 
 function family(name: string, members: readonly string[]): string[] {

@@ -1,7 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
-import type { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
+import { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
+import { planNotification } from "../../../services/object-storage/domain/notification.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { freePort, startEventBus } from "../event-bus.ts";
@@ -194,4 +196,21 @@ describe("the event bus is told", () => {
       told.flatMap(({ request }) => request.entries.map((entry) => JSON.parse(entry.detail ?? "").object.key)),
     ).toEqual(["last"]);
   });
+});
+
+test("the ids of many configurations are compared in time that grows with them", () => {
+  const queueConfigurations = Array.from({ length: 200_000 }, (_none, index) => ({
+    id: `${index}`,
+    queueArn: "q",
+    events,
+  }));
+  const plan = (id: string) => (): unknown =>
+    planNotification(
+      create(NotificationConfigurationSchema, {
+        queueConfigurations,
+        functionConfigurations: [{ id, functionArn: "f", events }],
+      }),
+    );
+  expect(plan("199999")).toThrow("cannot share the same id");
+  expect(plan("200000")).toThrow("QueueConfiguration");
 });
