@@ -12,6 +12,8 @@ export const limits = {
   objectBytesPerProfileMax: 50 * 1024 * 1024,
   /** Integrations of one domain. */
   integrationsPerDomainMax: 50,
+  /** Characters of all keys of one object and of all its texts with accessors in them. */
+  composedCharactersMax: 2_048_000,
   /** Tags of one resource. */
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */

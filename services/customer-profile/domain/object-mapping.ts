@@ -1,4 +1,5 @@
 import type { ObjectTypeField, ObjectTypeKeys } from "../../../gen/quartet/customerprofile/v1/object_type_pb.ts";
+import { limits } from "../limits.ts";
 import type { Comparison } from "./normalization.ts";
 import type { JsonValue } from "./object-source.ts";
 import { readSource } from "./object-source.ts";
@@ -29,12 +30,9 @@ export interface MappedObject {
   readonly unique: readonly string[] | undefined;
 }
 
-/** Characters of all keys of one object and of all its texts with accessors in them. */
-export const composedCharactersMax = 2_048_000;
-
 /** Reads an object by the mapping of its type; undefined if its keys and composed texts are too long together. */
 export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObject | undefined => {
-  const budget = { left: composedCharactersMax };
+  const budget = { left: limits.composedCharactersMax };
   const texts = new Map<string, string>();
   for (const [name, field] of Object.entries(mapping.fields)) {
     const text = field.source === undefined ? undefined : readSource(field.source, object, budget);

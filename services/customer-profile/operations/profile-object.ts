@@ -11,7 +11,7 @@ import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { isExpired } from "../domain/expiry.ts";
 import { idBytes, idText, parseObjectKey } from "../domain/identifier.ts";
-import { composedCharactersMax, mapObject } from "../domain/object-mapping.ts";
+import { mapObject } from "../domain/object-mapping.ts";
 import { parseObject } from "../domain/object-source.ts";
 import { implicitType } from "../domain/object-type-definition.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
@@ -46,7 +46,7 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
     const mapped = mapObject(type, object);
     if (mapped === undefined)
       throw fault(ErrorReason.OBJECT_INVALID, {
-        problem: `its keys and texts have more than ${composedCharactersMax} characters together`,
+        problem: `its keys and texts have more than ${limits.composedCharactersMax} characters together`,
       });
     if (mapped.unique === undefined)
       throw fault(ErrorReason.OBJECT_INVALID, { problem: "a field of its unique key is missing" });
