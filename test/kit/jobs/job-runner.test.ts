@@ -8,6 +8,24 @@ import { fixedIds } from "../../support/fixed-ids.ts";
 import { counters } from "../store/tables.ts";
 import { jobHarness, leftovers, openJobStore, patient, payload, started, tables } from "./job-harness.ts";
 
+describe("timers", () => {
+  it("are set only for an instant at which something is due, and none after the stop", async () => {
+    const { jobs, clock, noted, enqueue } = await jobHarness();
+    jobs.start();
+    await enqueue({ kind: "note", owner: "alice", payload, id: "now" });
+    await jobs.idle();
+    expect(noted).toEqual(["now 1"]);
+    clock.advance(1);
+    await jobs.idle();
+    expect(clock.pending()).toEqual([]);
+    await enqueue({ kind: "note", owner: "alice", payload, id: "later", dueMs: clock.now() + 5_000 });
+    await jobs.idle();
+    expect(clock.pending()).toEqual([clock.now() + 5_000]);
+    await jobs.stop();
+    expect(clock.pending()).toEqual([]);
+  });
+});
+
 describe("many jobs", () => {
   it("run at most as many at a time as allowed", async () => {
     const { jobs, held, enqueue } = await jobHarness({ concurrency: 3 });
