@@ -76,22 +76,27 @@ export class HandedJobs {
     return taken;
   }
 
-  /** Removes the jobs whose age has ended. */
+  /** Removes the jobs whose age has ended, and returns them. */
   takeExpired(nowMs: number): readonly HandedJob[] {
-    if (this.expiresMs > nowMs) return [];
-    const expired = [...this.#lines.values()].flat().filter(({ lease }) => lease.expiresMs <= nowMs);
-    for (const { lease } of expired) this.remove(lease.job.id);
-    return expired;
+    return this.#takeAll(({ lease }) => lease.expiresMs <= nowMs);
   }
 
   /** Removes a job that was cancelled, or whose age has ended. */
   remove(id: string): void {
+    this.#takeAll(({ lease }) => lease.job.id === id);
+  }
+
+  #takeAll(isTaken: (handed: HandedJob) => boolean): HandedJob[] {
+    const all: HandedJob[] = [];
     for (const [owner, line] of this.#lines) {
-      const index = line.findIndex(({ lease }) => lease.job.id === id);
-      const [removed] = index < 0 ? [] : line.splice(index, 1);
-      if (line.length === 0) this.#lines.delete(owner);
-      if (removed !== undefined) this.#account(removed, -1);
+      const { taken = [], kept } = Object.groupBy(line, (each) => (isTaken(each) ? "taken" : "kept"));
+      if (taken.length === 0) continue;
+      if (kept === undefined) this.#lines.delete(owner);
+      else this.#lines.set(owner, kept);
+      for (const each of taken) this.#account(each, -1);
+      all.push(...taken);
     }
+    return all;
   }
 
   clear(): void {
