@@ -6,6 +6,7 @@ import { FeatureSet_FieldPresence, TimestampSchema } from "@bufbuild/protobuf/wk
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { EnumSpellings, EnumValueSpellings } from "../../services/kit/contract/spellings.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
+import { withoutFinalZeros } from "../../services/kit/json/decimal-digits.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /** A text that is not of its field's type; the message begins with "Member must". */
@@ -91,7 +92,9 @@ export const instantToText = (value: Timestamp, format: TimestampFormat): string
   if (format === TimestampFormat.EPOCH_SECONDS) {
     const fraction = Math.floor(value.nanos / 1_000_000);
     if (value.seconds < 0n) return String(Number(value.seconds) + fraction / 1000);
-    return fraction === 0 ? String(value.seconds) : `${value.seconds}.${trimZeros(String(fraction).padStart(3, "0"))}`;
+    return fraction === 0
+      ? String(value.seconds)
+      : `${value.seconds}.${withoutFinalZeros(String(fraction).padStart(3, "0"))}`;
   }
   const secondMs = Number(value.seconds) * 1000;
   if (format === TimestampFormat.HTTP_DATE) return new Date(secondMs).toUTCString();
@@ -148,8 +151,6 @@ export const isUnset = (field: DescField, value: unknown): boolean => {
 
 const instantMsMax = 8.64e15;
 const instantShape = /^(?:\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?|[A-Z][a-z]{2},? .*)$/;
-
-const trimZeros = (digits: string): string => digits.replace(/0+$/, "");
 
 const booleanFromText = (text: string): boolean => {
   if (/^true$/i.test(text)) return true;

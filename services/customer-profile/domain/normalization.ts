@@ -1,3 +1,5 @@
+import { withoutFinalZeros } from "../../kit/json/decimal-digits.ts";
+
 /** How values of a search key are compared. */
 export type Comparison = "STRING" | "NUMBER" | "PHONE_NUMBER" | "EMAIL_ADDRESS" | "NAME";
 
@@ -36,13 +38,6 @@ const normalizeNumber = (text: string): string => {
   const fraction = withoutFinalZeros(decimals);
   const magnitude = fraction === "" ? whole : `${whole}.${fraction}`;
   return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
-};
-
-/** An expression would look for the end of the text again from each zero. */
-const withoutFinalZeros = (digits: string): string => {
-  let end = digits.length;
-  while (digits[end - 1] === "0") end -= 1;
-  return digits.slice(0, end);
 };
 
 const normalizers: Readonly<Record<Comparison, (text: string) => string>> = {

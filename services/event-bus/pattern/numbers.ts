@@ -1,3 +1,5 @@
+import { withoutFinalZeros } from "../../kit/json/decimal-digits.ts";
+
 /**
  * The value of a number's text for comparison, if a double represents it without loss: 10, 10.0 and 1e1 are one number,
  * and so is 0.1. A text that a double would change, such as a 20-digit id, has no value: it equals only the same text.
@@ -20,11 +22,4 @@ const digitsOf = (text: string): string => {
   if (significant === "") return "0";
   const power = Number(exponent) - fraction.length + (digits.length - significant.length);
   return `${mantissa.startsWith("-") ? "-" : ""}${significant}e${power}`;
-};
-
-/** An expression would look for the end of the text again from each zero. */
-const withoutFinalZeros = (digits: string): string => {
-  let end = digits.length;
-  while (digits[end - 1] === "0") end -= 1;
-  return digits.slice(0, end);
 };
