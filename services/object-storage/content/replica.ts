@@ -19,6 +19,7 @@ import { rules } from "../access/rules.ts";
 import { factsOf } from "../access/resources.ts";
 import type { Application } from "../application.ts";
 import type { Extent } from "../domain/extent.ts";
+import { lockOfNew } from "../domain/object-lock.ts";
 import { destinationOf, isOwnedByDestination, replicable, rulesFor } from "../domain/replication.ts";
 import { keyArnOf, replicaEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
@@ -41,6 +42,7 @@ export type ReplicationApplication = Pick<
   | "content"
   | "events"
   | "keyNames"
+  | "lockClock"
   | "partition"
   | "store"
   | "wrappingKeys"
@@ -83,7 +85,7 @@ const copyVersion: typeof copyToDestination = async (app, step, signal, settle) 
       async (transaction): Promise<CopyOutcome> => {
         const again = await planCopy(app, transaction, step);
         if (!("version" in again)) return again;
-        const replica = replicaOf(again, encryption);
+        const replica = replicaOf(app, again, encryption);
         const made = await putReplica(transaction, again.target, step.key, Number(step.sequence), replica, extents);
         if (made === "new")
           await app.events.announce(transaction, serviceOrigin("Replication"), again.target, changeOf(again, step));
@@ -216,17 +218,25 @@ type EncryptionInit = MessageInitShape<typeof EncryptionRecordSchema>;
 
 const newRecord = (encryption: EncryptionInit) => create(EncryptionRecordSchema, encryption);
 
-/** The replica of a version. An ACL is the source's, unless the replica has another owner. */
-const replicaOf = ({ source, target, version, destination }: PlannedCopy, encryption: EncryptionInit | undefined) => {
+/**
+ * The replica of a version. An ACL is the source's, unless the replica has another owner; so is a retention, where the
+ * version has one, otherwise it is the destination's default.
+ */
+const replicaOf = (
+  { clock, lockClock }: ReplicationApplication,
+  { source, target, version, destination }: PlannedCopy,
+  encryption: EncryptionInit | undefined,
+) => {
   const { $typeName: _type, extents: _content, restore: _restore, acl, retention, legalHold, ...others } = version;
   const { encryption: before, ...kept } = others;
   const isOverridden = isOwnedByDestination(destination);
+  const nowMs = Math.max(clock.now(), lockClock.now());
   return {
     ...kept,
     ownerAccountId: isOverridden ? target.accountId : version.ownerAccountId || source.accountId,
     storageClass: version.isDeleteMarker ? "" : (destination.storageClass ?? version.storageClass),
     ...(acl && !isOverridden && { acl }),
-    ...(target.objectLock !== undefined && { ...(retention && { retention }), legalHold }),
+    ...(!version.isDeleteMarker && lockOfNew(target.objectLock, { ...(retention && { retention }), legalHold }, nowMs)),
     ...((encryption ?? before) && { encryption: encryption === undefined ? before : newRecord(encryption) }),
     replication: create(ReplicationRecordSchema, { status: "REPLICA" }),
   };

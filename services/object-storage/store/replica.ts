@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-import type { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { VersionRecord, VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
 import { enterDirectory } from "./directory.ts";
@@ -12,13 +12,14 @@ import { countVersion } from "./stored-amounts.ts";
 import type { VersionRequired } from "./version-change.ts";
 import { deleteCurrentRow, putCurrentRow } from "./version-change.ts";
 
-type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | "extents"> &
-  VersionRequired & { readonly versionId: string };
+type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | "extents" | "tags" | "acl"> &
+  VersionRequired &
+  Pick<VersionRecord, "versionId" | "tags" | "acl">;
 
 /**
  * Stores the replica of a version under the version's own id and sequence, among the versions of its key; the newest
- * becomes current. Of a replica that is there, replaces everything but its content. `extents` adds references to the
- * content of a new one.
+ * becomes current. Of a replica that is there, replaces the tags, the ACL and the owner; its lock, its class and its
+ * content are its own. `extents` adds references to the content of a new one.
  */
 export const putReplica = async (
   transaction: Transaction,
@@ -31,15 +32,13 @@ export const putReplica = async (
   const before = await transaction.get(versions, [bucketId, key, sequence]);
   const newest = await findNewest(transaction, bucketId, key);
   if (before !== undefined) {
-    const { extents: kept, encryption } = before;
-    transaction.put(versions, [bucketId, key, sequence], {
-      ...replica,
-      extents: kept,
-      ...(encryption && { encryption }),
-    });
+    const { acl: _replaced, ...kept } = before;
+    const { tags, acl, ownerAccountId } = replica;
+    const changed = { ...kept, tags, ...(acl && { acl }), ownerAccountId };
+    transaction.put(versions, [bucketId, key, sequence], changed);
     if (newest?.sequence === sequence && !before.isDeleteMarker) {
-      putCurrentRow(transaction, bucketId, key, sequence, replica);
-      if (searchIndex !== undefined) replaceEntries(transaction, searchIndex, key, before, { ...replica, encryption });
+      putCurrentRow(transaction, bucketId, key, sequence, changed);
+      if (searchIndex !== undefined) replaceEntries(transaction, searchIndex, key, before, changed);
     }
     return "changed";
   }

@@ -4,7 +4,7 @@ import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import { parsePolicy } from "../../../services/kit/policy/document.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
-import { alice, as, bob, get, put, startHarness } from "../harness.ts";
+import { alice, as, bob, get, put, refusalOf, startHarness } from "../harness.ts";
 import { amounts, shown } from "../support/amounts.ts";
 
 const roleArn = `arn:aws:iam::${alice}:role/copies`;
@@ -60,6 +60,17 @@ const start = async (rules: object[], options: HarnessOptions = {}): Promise<Har
   if (rules.length > 0) await replicateBy(harness, rules);
   return harness;
 };
+
+/** The same with versions that can be locked, and a rule that copies all of `photos` to `copies`. */
+const startLockable = async (): Promise<Harness> => {
+  const harness = await startHarness({ accounts: accountsWith(allowed) });
+  for (const bucket of ["photos", "copies"])
+    await harness.client.createBucket({ bucket, objectLockEnabledForBucket: true }, as(alice));
+  await replicateBy(harness, [newer("copies")]);
+  return harness;
+};
+
+const dayAhead = { seconds: BigInt(Math.floor(Date.now() / 1000) + 86_400), nanos: 0 };
 
 const statusOf = async ({ client }: Harness, key: string, bucket = "photos"): Promise<string | undefined> =>
   (await client.headObject({ bucket, key }, as(alice))).replicationStatus;
@@ -162,18 +173,45 @@ describe("a new version", () => {
   });
 
   test("keeps its lock", async () => {
-    const harness = await startHarness({ accounts: accountsWith(allowed) });
-    const locked = { objectLockEnabledForBucket: true };
-    await harness.client.createBucket({ bucket: "photos", ...locked }, as(alice));
-    await harness.client.createBucket({ bucket: "copies", ...locked }, as(alice));
-    await replicateBy(harness, [newer("copies")]);
-    const until = { seconds: BigInt(Math.floor(Date.now() / 1000) + 86_400), nanos: 0 };
-    const lock = { objectLockMode: "COMPLIANCE", objectLockRetainUntilDate: until, objectLockLegalHoldStatus: "ON" };
+    const harness = await startLockable();
+    const lock = { objectLockMode: "COMPLIANCE", objectLockRetainUntilDate: dayAhead, objectLockLegalHoldStatus: "ON" };
     await put(harness, { bucket: "photos", key: "cat.jpg", ...lock }, "meow");
     await harness.opened.jobs.idle();
     const copy = await harness.client.headObject({ bucket: "copies", key: "cat.jpg" }, as(alice));
     expect(copy).toMatchObject({ objectLockMode: "COMPLIANCE", objectLockLegalHoldStatus: "ON" });
-    expect(copy.objectLockRetainUntilDate?.seconds).toBe(until.seconds);
+    expect(copy.objectLockRetainUntilDate?.seconds).toBe(dayAhead.seconds);
+  });
+
+  test("without a lock is retained by the default of the bucket that it is copied to", async () => {
+    const harness = await startLockable();
+    const rule = { defaultRetention: { mode: "COMPLIANCE", days: 3 } };
+    const objectLockConfiguration = { objectLockEnabled: "Enabled", rule };
+    await harness.client.putObjectLockConfiguration({ bucket: "copies", objectLockConfiguration }, as(alice));
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    await harness.opened.jobs.idle();
+    const original = await harness.client.headObject({ bucket: "photos", key: "cat.jpg" }, as(alice));
+    const copy = await harness.client.headObject({ bucket: "copies", key: "cat.jpg" }, as(alice));
+    expect([original.objectLockMode, copy.objectLockMode]).toEqual([undefined, "COMPLIANCE"]);
+    expect(Number(copy.objectLockRetainUntilDate?.seconds) - Date.now() / 1000).toBeGreaterThan(2.9 * 86_400);
+  });
+
+  test("leaves its copy the lock that it was given since when its tags change", async () => {
+    const harness = await startLockable();
+    const { versionId = "" } = await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    await harness.opened.jobs.idle();
+    const copy = { bucket: "copies", key: "cat.jpg" };
+    const retention = { mode: "COMPLIANCE", retainUntilDate: dayAhead };
+    await harness.client.putObjectRetention({ ...copy, retention }, as(alice));
+    await harness.client.putObjectLegalHold({ ...copy, legalHold: { status: "ON" } }, as(alice));
+    const tagging = { tagSet: [{ key: "kind", value: "cat" }] };
+    await harness.client.putObjectTagging({ bucket: "photos", key: "cat.jpg", tagging }, as(alice));
+    await harness.opened.jobs.idle();
+    expect(await harness.client.headObject(copy, as(alice))).toMatchObject({
+      objectLockMode: "COMPLIANCE",
+      objectLockLegalHoldStatus: "ON",
+      tagCount: 1,
+    });
+    expect(await refusalOf(harness.client.deleteObject({ ...copy, versionId }, as(alice)))).toBe("OBJECT_LOCKED");
   });
 
   test("under a managed key is copied only where a rule names the key of copies, and is under that one", async () => {
