@@ -129,7 +129,7 @@ const move = async (
 ): Promise<void> => {
   await shareExtents(transaction, version.extents);
   const { replication: _replication, ...kept } = version;
-  const renamed = { ...kept, renameToken: token };
+  const renamed = { ...kept, renameToken: token, renamedMs: BigInt(nowMs) };
   const made = await putVersion(transaction, context.app, bucket, key, renamed, nowMs);
   await context.app.events.announce(transaction, context, bucket, {
     kind: "created",

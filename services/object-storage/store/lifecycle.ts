@@ -18,7 +18,7 @@ export interface FoundVersion {
 export interface WalkPosition {
   readonly key: string;
   readonly sequence: number;
-  readonly lastModifiedMs: number;
+  readonly madeMs: number;
   /** How many versions of the key are newer. */
   readonly newer: number;
 }
@@ -61,10 +61,10 @@ export const walkVersions = async (
     read += 1;
     const [, name, sequence] = key;
     const newer = before?.key === name ? before.newer + 1 : 0;
-    const newerMadeMs = before?.key === name ? before.lastModifiedMs : undefined;
-    const lastModifiedMs = value === undefined ? (newerMadeMs ?? 0) : Number(value.lastModifiedMs);
+    const newerMadeMs = before?.key === name ? before.madeMs : undefined;
+    const madeMs = value === undefined ? (newerMadeMs ?? 0) : madeMsOf(value);
     if (value !== undefined) found.push({ sequence, facts: factsOf(name, value, newer, newerMadeMs, true) });
-    before = { key: name, sequence, lastModifiedMs, newer };
+    before = { key: name, sequence, madeMs, newer };
   }
   return { found, next: read < limit ? undefined : before };
 };
@@ -87,10 +87,14 @@ export const findFacts = async (
     limit: countMax + 1,
   });
   const older = await transaction.list(versions, { prefix: ofKey, after: [bucketId, key, sequence], limit: 1 });
-  const next = newer[0] && Number(newer[0].value.lastModifiedMs);
+  const next = newer[0] && madeMsOf(newer[0].value);
   const facts = factsOf(key, version, newer.length, next, newer.length + older.length === 0);
   return { stored: { sequence, version }, facts };
 };
+
+/** When a version came to its key, where it has ended the one before. A renamed one keeps the date of its object. */
+const madeMsOf = ({ renamedMs, lastModifiedMs }: StoredVersion["version"]): number =>
+  Number(renamedMs || lastModifiedMs);
 
 const factsOf = (
   key: string,

@@ -95,7 +95,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     const prefix = commonPrefix(rules);
     if (fromKey === "") await abortUploads(bucket, rules, prefix, signal, spend);
     let position: WalkPosition | undefined =
-      fromKey === "" ? undefined : { key: fromKey, sequence: Number.MAX_SAFE_INTEGER, lastModifiedMs: 0, newer: -1 };
+      fromKey === "" ? undefined : { key: fromKey, sequence: Number.MAX_SAFE_INTEGER, madeMs: 0, newer: -1 };
     for (let page = 1; !signal.aborted; page += 1) {
       const { found, next } = await store.read((reader) =>
         walkVersions(reader, bucket.bucketId, prefix, position, pageVersions),

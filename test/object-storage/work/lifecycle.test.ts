@@ -102,6 +102,21 @@ describe("lifecycle rules, when they are applied,", () => {
     expect(await versionsOf(harness)).toEqual([]);
   });
 
+  test("count the days of a version that a rename has replaced from the rename, whatever date the object kept", async () => {
+    const rule = { noncurrentVersionExpiration: { noncurrentDays: 3 } };
+    const { harness, clock } = await start([rule], { versioned: true });
+    await put(harness, photo("a"), "kept its date");
+    clock.set(Date.UTC(2026, 0, 10));
+    await put(harness, photo("b"), "replaced");
+    await harness.client.renameObject({ ...photo("b"), renameSource: "a" }, as(alice));
+    clock.set(Date.UTC(2026, 0, 13) - 1);
+    await apply(harness);
+    expect(await versionsOf(harness)).toEqual(["a", "b", "b", "a marker"]);
+    clock.set(Date.UTC(2026, 0, 13));
+    await apply(harness);
+    expect(await versionsOf(harness)).toEqual(["b", "a marker"]);
+  });
+
   test("remove delete markers that hide nothing where it is asked for, and only those", async () => {
     const { harness } = await start([{ expiration: { expiredObjectDeleteMarker: true } }], { versioned: true });
     await put(harness, photo("a"), "1");
