@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { SearchAttributeRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
 import type { BucketLock } from "../domain/object-lock.ts";
@@ -175,10 +176,15 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
 export const countBuckets = async (reader: Reader, accountId: string, limit: number): Promise<number> =>
   (await reader.list(accountBuckets, { prefix: [accountId], limit })).length;
 
-/** The buckets of all accounts after a name (empty: from the start), by name. */
-export const listBucketsAfter = async (reader: Reader, after: string, limit: number): Promise<Bucket[]> =>
-  (await reader.list(buckets, { ...(after === "" ? {} : { after: [after] }), limit })).map(({ key: [name], value }) =>
-    fromRecord(name, value),
+/** The buckets of all accounts after a name (empty: from the start), by name; undefined: its record is damaged. */
+export const listBucketsAfter = (
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<{ readonly name: string; readonly bucket: Bucket | undefined }[]> =>
+  Array.fromAsync(
+    walkTable(reader, buckets, { ...(after === "" ? {} : { after: [after] as const }), limit }),
+    ({ key: [name], value }) => ({ name, bucket: value && fromRecord(name, value) }),
   );
 
 /** Whether the bucket has no object, no version and no delete marker. */

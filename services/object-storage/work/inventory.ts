@@ -60,18 +60,29 @@ export const writeInventories = async (options: InventoryOptions, signal: AbortS
   for (;;) {
     const after = name;
     const buckets = await app.store.read((reader) => listBucketsAfter(reader, after, pageBuckets));
-    for (const bucket of buckets) {
-      const { identifiedConfigurationsMax: max } = limits;
-      const configurations = await app.store.read((reader) =>
-        listIdentified(reader, bucket.bucketId, "inventory", "", max),
-      );
-      for (const configuration of configurations) {
-        if (signal.aborted) return;
-        await writeIfDue(options, bucket, configuration, signal);
-      }
-      name = bucket.name;
+    for (const { name: listed, bucket } of buckets) {
+      if (signal.aborted) return;
+      if (bucket !== undefined) await writeDue(options, bucket, signal);
+      name = listed;
     }
     if (buckets.length < pageBuckets) return;
+  }
+};
+
+/** What is damaged in one bucket does not hold up the others. */
+const writeDue = async (options: InventoryOptions, bucket: Bucket, signal: AbortSignal): Promise<void> => {
+  const { app, log } = options;
+  try {
+    const { identifiedConfigurationsMax: max } = limits;
+    const configurations = await app.store.read((reader) =>
+      listIdentified(reader, bucket.bucketId, "inventory", "", max),
+    );
+    for (const configuration of configurations) {
+      if (signal.aborted) return;
+      await writeIfDue(options, bucket, configuration, signal);
+    }
+  } catch (error) {
+    log.error({ err: error, bucket: bucket.name }, "not all inventories of a bucket were written");
   }
 };
 

@@ -1,3 +1,4 @@
+import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
@@ -74,17 +75,26 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     while (!signal.aborted) {
       const after = name;
       const buckets = await store.read((reader) => listBucketsAfter(reader, after, pageBuckets));
-      for (const bucket of buckets) {
+      for (const { name: listed, bucket } of buckets) {
         if (signal.aborted) return;
-        await applyToBucket(bucket, "", signal, pace.spend);
-        name = bucket.name;
+        if (bucket !== undefined) await applyToBucket(bucket, "", signal, pace.spend);
+        name = listed;
       }
       if (buckets.length < pageBuckets) break;
     }
     if (!signal.aborted) await store.transact((transaction) => putProgress(transaction, undefined));
   };
 
-  const applyToBucket = async (
+  /** What is damaged in one bucket does not hold up the others. */
+  const applyToBucket: typeof applyRules = async (bucket, ...further) => {
+    try {
+      await applyRules(bucket, ...further);
+    } catch (error) {
+      log.error({ err: error, bucket: bucket.name }, "the lifecycle rules were not applied to all of a bucket");
+    }
+  };
+
+  const applyRules = async (
     bucket: Bucket,
     fromKey: string,
     signal: AbortSignal,
@@ -93,7 +103,18 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     const rules = await store.read((reader) => findLifecycle(reader, bucket, dayMs));
     if (rules === undefined || rules.rules.length === 0) return;
     const prefix = commonPrefix(rules);
-    if (fromKey === "") await abortUploads(bucket, rules, prefix, signal, spend);
+    await applyToVersions(bucket, rules, prefix, fromKey, signal, spend);
+    await abortUploads(bucket, rules, prefix, signal, spend);
+  };
+
+  const applyToVersions = async (
+    bucket: Bucket,
+    rules: LifecycleRules,
+    prefix: string,
+    fromKey: string,
+    signal: AbortSignal,
+    spend: (entries: number) => Promise<void>,
+  ): Promise<void> => {
     let position: WalkPosition | undefined =
       fromKey === "" ? undefined : { key: fromKey, sequence: Number.MAX_SAFE_INTEGER, madeMs: 0, newer: -1 };
     for (let page = 1; !signal.aborted; page += 1) {
@@ -178,21 +199,37 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         readUploadRows(reader, bucket.bucketId, prefix, { after }, pageUploads),
       );
       await spend(rows.length);
-      for (const { position, row } of rows) {
-        const abort = abortOf(rules, position.key, Number(row.upload.initiatedMs));
-        if (abort === undefined || abort.atMs > clock.now()) continue;
-        await store.transact(async (transaction) => {
-          const reference = { bucketId: bucket.bucketId, key: position.key, uploadId: row.uploadId };
-          if ((await findUpload(transaction, reference)) === undefined) return;
-          const stored = await readAllParts(transaction, row.uploadId);
-          await endUpload(transaction, reference, stored, () => false, clock.now());
-        });
-        done.aborted += 1;
-      }
+      for (const { position, row } of rows)
+        if (
+          isAbortDue(rules, position.key, row.upload) &&
+          (await store.transact((transaction) => abortUpload(transaction, bucket.name, position.key, row.uploadId)))
+        )
+          done.aborted += 1;
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageUploads) return;
       after = last.position;
     }
+  };
+
+  const isAbortDue = (rules: LifecycleRules, key: string, { initiatedMs }: UploadRecord): boolean =>
+    (abortOf(rules, key, Number(initiatedMs))?.atMs ?? Infinity) <= clock.now();
+
+  /** Whether the upload was open and due still. */
+  const abortUpload = async (
+    transaction: Transaction,
+    name: string,
+    key: string,
+    uploadId: string,
+  ): Promise<boolean> => {
+    const bucket = await findBucket(transaction, name);
+    const rules = bucket && (await findLifecycle(transaction, bucket, dayMs));
+    if (bucket === undefined || rules === undefined) return false;
+    const reference = { bucketId: bucket.bucketId, key, uploadId };
+    const upload = await findUpload(transaction, reference);
+    if (upload === undefined || !isAbortDue(rules, key, upload)) return false;
+    const stored = await readAllParts(transaction, uploadId);
+    await endUpload(transaction, reference, stored, () => false, clock.now());
+    return true;
   };
 
   return { run, stats: () => ({ ...done }) };

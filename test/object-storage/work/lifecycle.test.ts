@@ -3,13 +3,19 @@ import { describe, expect, test } from "vitest";
 
 import type { LifecycleRule, LifecycleRuleSchema } from "../../../gen/quartet/objectstorage/v1/lifecycle_pb.ts";
 import { instant } from "../../../services/object-storage/domain/instant.ts";
+import type { Table } from "../../../services/kit/store/table.ts";
+import { findBucket } from "../../../services/object-storage/store/bucket.ts";
+import { buckets, uploads as uploadTable } from "../../../services/object-storage/store/layout.ts";
 import { putProgress } from "../../../services/object-storage/store/lifecycle.ts";
+import { createLifecycle } from "../../../services/object-storage/work/lifecycle.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { freePort, startEventBus } from "../event-bus.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, get, put, refusalOf, startWithBucket } from "../harness.ts";
 import { film, sendPart, startUpload } from "../multipart.ts";
+import { damageRecord } from "../support/damage.ts";
 
 type Rule = Exclude<MessageInitShape<typeof LifecycleRuleSchema>, LifecycleRule>;
 
@@ -246,6 +252,44 @@ describe("lifecycle rules, when they are applied,", () => {
     ]);
     expect(await refusalOf(harness.client.listParts({ ...film, uploadId }, as(alice)))).toBe("NO_SUCH_UPLOAD");
   });
+
+  test("abort no upload when they were taken back meanwhile", async () => {
+    const { harness } = await start([{ abortIncompleteMultipartUpload: { daysAfterInitiation: 1 } }]);
+    await startUpload(harness);
+    const { app } = harness.opened;
+    const clock = new FakeClock(startMs + 3 * dayMs);
+    const { log } = capturingLogger();
+    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1 });
+    const running = slow.run(new AbortController().signal);
+    await eventually(() => clock.pending().length > 0, "the round waits after it has seen the upload");
+    await harness.client.deleteBucketLifecycle({ bucket: "photos" }, as(alice));
+    clock.advance(1_000);
+    await running;
+    expect((await harness.client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads).toHaveLength(1);
+  });
+
+  test.each([
+    // the damaged record, of the bucket before the others
+    ["bucket", buckets, () => ["photos"]],
+    ["upload", uploadTable, (bucketId, uploadId) => [bucketId, film.key, uploadId]],
+  ] as [string, Table, (...ids: string[]) => string[]][])(
+    "are applied to the other buckets when a record of one %s is damaged",
+    async (_name, table, keyOf) => {
+      const rules = [{ expiration: { days: 1 }, abortIncompleteMultipartUpload: { daysAfterInitiation: 1 } }];
+      const { harness: first, clock } = await start(rules);
+      const bucket = await first.opened.app.store.read((reader) => findBucket(reader, "photos"));
+      const key = keyOf(bucket?.bucketId ?? "", await startUpload(first));
+      await put(first, photo("a"), "x");
+      await first.client.createBucket({ bucket: "plates" }, as(alice));
+      const lifecycleConfiguration = { rules: rules.map((rule) => ({ status: "Enabled", filter: {}, ...rule })) };
+      await first.client.putBucketLifecycleConfiguration({ bucket: "plates", lifecycleConfiguration }, as(alice));
+      await put(first, { bucket: "plates", key: "b" }, "x");
+      const harness = await damageRecord(first, table, key, { clock });
+      clock.advance(3 * dayMs);
+      await apply(harness);
+      expect((await harness.client.listObjectsV2({ bucket: "plates" }, as(alice))).contents).toEqual([]);
+    },
+  );
 
   test("continue an interrupted round at its key, and begin the next one at the start", async () => {
     const { harness } = await start([{ expiration: { days: 999 } }]);
