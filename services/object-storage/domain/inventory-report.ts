@@ -92,7 +92,10 @@ export const reportManifest = (
 export const reportBucket = ({ destination }: InventoryConfiguration): string =>
   bucketOfArn(destination?.s3BucketDestination?.bucket) ?? "";
 
-/** Whether a report is due: none was made yet, or the day or the week of the latest is over. */
+/**
+ * Whether a report is due: none was made yet, or the latest in another day or week, which is a later one where the
+ * clock was set back since.
+ */
 export const isReportDue = (
   { schedule, isEnabled }: InventoryConfiguration,
   latestMs: number | undefined,
@@ -101,6 +104,6 @@ export const isReportDue = (
 ): boolean => {
   const periodMs = schedule?.frequency === "Weekly" ? 7 * dayMs : dayMs;
   return (
-    isEnabled === true && (latestMs === undefined || Math.floor(nowMs / periodMs) > Math.floor(latestMs / periodMs))
+    isEnabled === true && (latestMs === undefined || Math.floor(nowMs / periodMs) !== Math.floor(latestMs / periodMs))
   );
 };

@@ -1,4 +1,5 @@
 import type { Clock } from "../../kit/clock/clock.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
 import { blobShards } from "../blobs/blob-store.ts";
@@ -91,7 +92,7 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
     const released: string[] = [];
     await store.read(async (reader) => {
       for await (const { key, value } of reader.range(quarantine, {}))
-        if (value.seenMs < roundBeganMs) released.push(key[0]);
+        if (value.seenMs !== roundBeganMs) released.push(key[0]);
     });
     for (const subject of released) {
       await store.transact((transaction) => transaction.delete(quarantine, [subject]));
@@ -109,7 +110,7 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
       store.transact((transaction) => transaction.put(scrubProgress, progressKey, { roundBeganMs, nextStep: step }));
     if (stored === undefined) await save();
     if (step >= stepCount) {
-      if (nowMs < Number(roundBeganMs) + options.intervalMs) return;
+      if (isStillAhead(Number(roundBeganMs) + options.intervalMs, options.intervalMs, nowMs)) return;
       [roundBeganMs, step] = [BigInt(nowMs), 0];
     }
     while (step < stepCount) {

@@ -127,3 +127,14 @@ test("an inventory is written once a day or a week, and not while it is disabled
   }
   expect(await manifests()).toEqual([8, 2, 0]);
 });
+
+test("an inventory is not held up for years by a clock that was set ahead", async () => {
+  const { harness, clock } = await start();
+  await configure(harness, "daily", {});
+  clock.advance(3_650 * dayMs);
+  await write(harness);
+  clock.setBack(3_650 * dayMs);
+  await write(harness);
+  const keys = await reports(harness);
+  expect(keys.filter((key) => key.endsWith("manifest.json"))).toHaveLength(2);
+});

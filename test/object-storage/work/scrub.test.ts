@@ -2,11 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Level } from "level";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
-import { keyBytes } from "../../../services/kit/store/table.ts";
 import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
 import {
   blobs,
@@ -23,7 +21,8 @@ import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, get, put, startHarness, startWithBucket } from "../harness.ts";
+import { alice, as, get, put, startWithBucket } from "../harness.ts";
+import { damageRecord } from "../support/damage.ts";
 
 const cat = { bucket: "photos", key: "cat.jpg" };
 const dog = { bucket: "photos", key: "dog.jpg" };
@@ -54,22 +53,6 @@ const files = async ({ blobsDirectory }: Harness): Promise<string[]> => {
 const theFile = async (harness: Harness): Promise<{ readonly path: string; readonly blobId: string }> => {
   const [path = ""] = await files(harness);
   return { path, blobId: path.split("/").at(-1) ?? "" };
-};
-
-/** Restarts the service after a change of a stored record. */
-const damageRecord = async <K extends KeyTuple>(harness: Harness, table: Table<K>, key: K): Promise<Harness> => {
-  await harness.stop();
-  const level = new Level<Buffer, Buffer>(join(harness.directory, "leveldb"), {
-    keyEncoding: "buffer",
-    valueEncoding: "buffer",
-  });
-  const at = Buffer.from(keyBytes(table, key));
-  const record = await level.get(at);
-  if (record === undefined) throw new Error("there is no such record");
-  record[record.length - 1] = (record.at(-1) as number) ^ 1;
-  await level.put(at, record);
-  await level.close();
-  return startHarness({ directory: harness.directory });
 };
 
 const onlyKey = async <K extends KeyTuple>(harness: Harness, table: Table<K>): Promise<K> => {
@@ -143,16 +126,17 @@ describe("a blob file", () => {
     const { store, blobs: stored } = harness.opened.scrub;
     const deleting = {
       ...stored,
-      open: async (...range: Parameters<typeof stored.open>) => {
+      verify: async (...range: Parameters<typeof stored.verify>) => {
         await harness.client.deleteObject(cat, as(alice));
         await rm((await theFile(harness)).path);
-        return stored.open(...range);
+        return stored.verify(...range);
       },
     };
     const { log } = capturingLogger();
     const options = { ...harness.opened.scrub, log, blobs: deleting, intervalMs: 0, bytesPerSecond: Infinity };
     const scrub = await openScrub(options);
     await scrub.run(going);
+    expect(await store.read((reader) => reader.list(blobs, { limit: 1 }))).toEqual([]);
     expect(await store.read((reader) => reader.list(quarantine, { limit: 1 }))).toEqual([]);
   });
 });
@@ -277,6 +261,23 @@ test("a round begins when it is due, first one interval after the first start", 
   clock.advance(1);
   await scrub.run(going);
   expect(lines.map(({ msg }) => msg)).toEqual(["all stored data was checked"]);
+});
+
+test("a round that began by a clock that was set far ahead holds up the next one no longer than the interval", async () => {
+  const clock = new FakeClock();
+  const harness = await startWithBucket({ clock });
+  await put(harness, cat, randomBytes(300_000));
+  const { path } = await theFile(harness);
+  const { log } = capturingLogger();
+  const scrub = await openScrub({ ...harness.opened.scrub, log, bytesPerSecond: Number.POSITIVE_INFINITY });
+  clock.advance(3_650 * dayMs);
+  await rename(path, `${harness.directory}/aside`);
+  await scrub.run(going);
+  await rename(`${harness.directory}/aside`, path);
+  clock.setBack(3_640 * dayMs);
+  expect(scrub.stats()).toMatchObject({ quarantined: 1 });
+  await scrub.run(going);
+  expect(scrub.stats()).toMatchObject({ quarantined: 0 });
 });
 
 test("steps that are done are not repeated after a restart", async () => {
