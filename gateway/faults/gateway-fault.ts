@@ -18,8 +18,14 @@ export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: D
     status: httpStatus,
     message: fillMessage(message, metadata),
     members: shownMembers(facts, metadata, protocol, dialect),
-    headers: httpStatus === 503 ? { "retry-after": "1" } : {},
+    headers: furtherHeaders(httpStatus, metadata, protocol),
   };
+};
+
+/** A client that has signed for another region corrects itself by a header, because an answer to HEAD has no body. */
+const furtherHeaders = (httpStatus: number, { region }: FaultMetadata, protocol: Protocol): HttpFault["headers"] => {
+  if (httpStatus === 503) return { "retry-after": "1" };
+  return protocol === Protocol.REST_XML && region !== undefined ? { "x-svc-bucket-region": region } : {};
 };
 
 /** The members by which answers show metadata keys of the gateway's reasons. */

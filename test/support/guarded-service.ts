@@ -30,7 +30,14 @@ export const decisionOf = async <App>(
   const names = new Set(method.input.fields.map((field) => field.localName));
   const given = Object.entries({ ...members, ...changes }).filter(([name]) => names.has(name));
   const request = Object.assign(create(method.input), Object.fromEntries(given));
-  const context = { app, method, caller, log: silentLogger, requestHeader: new Headers() };
+  const context = {
+    app,
+    method,
+    caller,
+    log: silentLogger,
+    requestHeader: new Headers(),
+    responseHeader: new Headers(),
+  };
   try {
     const access = await guard(request, context as unknown as CallContext<App>);
     const refused = (access as { readonly refusedEntries?: ReadonlySet<number> } | undefined)?.refusedEntries;

@@ -34,6 +34,9 @@ interface BucketMembers {
 /** The operation whose bucket does not exist yet. */
 const creation = ObjectStorageService.method.createBucket.name;
 
+/** The operation by which clients ask for the region of a bucket, also where they may not use it. */
+const inspection = ObjectStorageService.method.headBucket.name;
+
 /**
  * Decides whether a call may reach its handler, before any content of an upload is read. In one read, finds the
  * existing buckets that the request names with what decides on them: policy, ACL, ownership, public access block, and
@@ -70,6 +73,8 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
     );
   } catch (thrown) {
     if (bucket?.hasLogging === true) logRefusal(context as CallContext<Application>, request, bucket, thrown);
+    if (bucket !== undefined && context.method.name === inspection)
+      context.responseHeader.set("x-svc-bucket-region", bucket.region);
     throw await elsewhere(thrown, context, named.own.name);
   }
 };

@@ -5,9 +5,11 @@ import {
   HeadBucketCommand,
   PutBucketLoggingCommand,
   PutObjectCommand,
+  S3Client,
 } from "@aws-sdk/client-s3";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
+import { testKey } from "../support/signing-client.ts";
 import { startStorageClient } from "../support/storage-client.ts";
 
 /** Two deployments: the first knows where the second is, whose bucket `far` has an object. */
@@ -81,6 +83,32 @@ test("a client of the official SDK learns the region of the bucket", async () =>
   });
   const located = await second.client.send(new GetBucketLocationCommand({ Bucket: "far" }));
   expect(located.LocationConstraint).toBe("eu-west-1");
+});
+
+test("a client of the official SDK that was configured with another region corrects itself", async () => {
+  const { client, storage } = await startStorageClient();
+  await client.send(new CreateBucketCommand({ Bucket: "near" }));
+  const { accessKeyId, secretAccessKey } = testKey;
+  const astray = new S3Client({
+    endpoint: storage.url,
+    region: "eu-west-1",
+    followRegionRedirects: true,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+  });
+  onTestFinished(() => astray.destroy());
+  expect(await astray.send(new HeadBucketCommand({ Bucket: "near" }))).toMatchObject({ BucketRegion: "us-east-1" });
+});
+
+test("HEAD of a bucket names its region also to who may not use it, and none of a bucket that is not there", async () => {
+  const { client, storage } = await startStorageClient();
+  await client.send(new CreateBucketCommand({ Bucket: "near" }));
+  const asked = async (target: string) => {
+    const { status, headers } = await storage.send({ method: "HEAD", target });
+    return [status, headers["x-amz-bucket-region"]];
+  };
+  expect(await asked("/near")).toEqual([403, "us-east-1"]);
+  expect(await asked("/nowhere")).toEqual([404, undefined]);
 });
 
 test("a log cannot go to a bucket of another region", async () => {
