@@ -30,7 +30,7 @@ import { FunctionCaller } from "./proxy/function-caller.ts";
 import { directNetwork, ServiceNetwork } from "./proxy/service-network.ts";
 import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
-import { startProxy } from "./proxy/proxy-server.ts";
+import { defaultProxyLimits, startProxy } from "./proxy/proxy-server.ts";
 import { ProxiedApplications } from "./proxy/proxied-applications.ts";
 import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
@@ -123,7 +123,13 @@ export const openRefactoringWorkspace = async (
     ...defaultUpstreamLimits,
     ...options.upstreamLimits,
   });
-  const functions = new FunctionCaller({ endpoint: functionsEndpoint, upstreams: functionUpstreams, clock });
+  const proxyLimits = { ...defaultProxyLimits, ...options.proxyLimits };
+  const functions = new FunctionCaller({
+    endpoint: functionsEndpoint,
+    upstreams: functionUpstreams,
+    clock,
+    bytesMax: proxyLimits.functionBytesMax,
+  });
   const findPrivateLink = ({ ownerAccountId, vpcId }: ApplicationRecord) => privateLinks[`${ownerAccountId}/${vpcId}`];
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
     readPlan(store, findPrivateLink, environmentId, applicationId),
@@ -178,7 +184,7 @@ export const openRefactoringWorkspace = async (
     functions,
     ids,
     log,
-    limits: options.proxyLimits,
+    limits: proxyLimits,
   });
   jobs.start();
   const stopSweep = runPeriodically({

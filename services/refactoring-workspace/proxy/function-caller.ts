@@ -18,6 +18,8 @@ export interface FunctionSettings {
   readonly endpoint: ServiceEndpoint | undefined;
   readonly upstreams: Upstreams;
   readonly clock: Clock;
+  /** Bytes of bodies that are in memory at the same time; a call that needs more is refused. */
+  readonly bytesMax: number;
 }
 
 /** One request for a function. */
@@ -35,6 +37,7 @@ const functionBodyBytesMax = 6 * 1024 * 1024;
 /** Calls functions by the Invoke API, with the proxy event as payload; the answer becomes the response. */
 export class FunctionCaller {
   readonly #settings: FunctionSettings;
+  #heldBytes = 0;
 
   constructor(settings: FunctionSettings) {
     this.#settings = settings;
@@ -46,9 +49,11 @@ export class FunctionCaller {
     if (endpoint === undefined) throw new RefusedError(refusals.functionsNotConfigured);
     const { request, response, target, application } = exchange;
     if (exchange.expectsContinue) response.writeContinue();
+    const hold = this.#holdUntilClosed(response);
     const body = await readWhole(
       request.iterator({ destroyOnReturn: false }),
       () => new RefusedError(refusals.functionBodyTooLarge),
+      hold,
     );
     const event = functionEvent({
       accountId: application.accountId,
@@ -69,7 +74,7 @@ export class FunctionCaller {
     });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const invoked = await this.#invoke(endpoint, target.functionArn, event, gone.signal);
+    const invoked = await this.#invoke(endpoint, target.functionArn, event, gone.signal, hold);
     if (invoked.status !== 200 || invoked.functionError !== undefined) throw new RefusedError(refusals.functionFailed);
     const answer = readAnswer(invoked.body);
     const isFramed = new Set(["content-length", "transfer-encoding"]);
@@ -89,6 +94,7 @@ export class FunctionCaller {
     functionArn: string,
     event: string,
     signal: AbortSignal,
+    hold: (bytes: number) => void,
   ): Promise<{ status: number; functionError: string | undefined; body: string }> {
     const base = new URL(endpoint.url);
     const url = new URL(
@@ -103,12 +109,24 @@ export class FunctionCaller {
       body: event,
       signal,
     });
-    const content = await readWhole(answer.body, () => new RefusedError(refusals.functionAnswerMalformed));
+    const content = await readWhole(answer.body, () => new RefusedError(refusals.functionAnswerMalformed), hold);
     const functionError = answer.headers["x-amz-function-error"];
     return {
       status: answer.statusCode,
       functionError: Array.isArray(functionError) ? functionError[0] : functionError,
       body: content.toString("utf8"),
+    };
+  }
+
+  /** Holds bytes of a request until its client has the answer or went away. Throws RefusedError if there is no room. */
+  #holdUntilClosed(response: ServerResponse): (bytes: number) => void {
+    let heldBytes = 0;
+    response.once("close", () => (this.#heldBytes -= heldBytes));
+    return (bytes) => {
+      if (response.destroyed) return;
+      if (this.#heldBytes + bytes > this.#settings.bytesMax) throw new RefusedError(refusals.busy);
+      heldBytes += bytes;
+      this.#heldBytes += bytes;
     };
   }
 
@@ -129,9 +147,14 @@ const readAnswer = (text: string): ReturnType<typeof readFunctionAnswer> => {
   }
 };
 
-const readWhole = async (stream: AsyncIterable<Uint8Array>, tooLarge: () => Error): Promise<Buffer> => {
+const readWhole = async (
+  stream: AsyncIterable<Uint8Array>,
+  tooLarge: () => Error,
+  hold: (bytes: number) => void,
+): Promise<Buffer> => {
   const bytes = new GatheredBytes();
   for await (const chunk of stream) {
+    hold(chunk.length);
     bytes.add(chunk);
     if (bytes.size > functionBodyBytesMax) throw tooLarge();
   }

@@ -43,9 +43,11 @@ export interface ProxyLimits {
   readonly keepAliveMs: number;
   /** Longest wait for the answer to an upgrade. */
   readonly upgradeTimeoutMs: number;
+  /** Bytes of bodies for and of functions that are in memory; requests whose bodies need more get 503. */
+  readonly functionBytesMax: number;
 }
 
-const defaultProxyLimits: ProxyLimits = {
+export const defaultProxyLimits: ProxyLimits = {
   connectionsMax: 10_000,
   requestsMax: 10_000,
   requestsPerConnectionMax: 8,
@@ -54,6 +56,7 @@ const defaultProxyLimits: ProxyLimits = {
   headerTimeoutMs: 30_000,
   keepAliveMs: 60_000,
   upgradeTimeoutMs: 60_000,
+  functionBytesMax: 256 * 1024 * 1024,
 };
 
 /** The dependencies of the proxy. */
@@ -64,7 +67,7 @@ export interface ProxyOptions {
   readonly functions: FunctionCaller;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly limits?: Partial<ProxyLimits>;
+  readonly limits: ProxyLimits;
 }
 
 /** A listening proxy. */
@@ -81,8 +84,8 @@ export interface RunningProxy {
  * `/<stage>` on hosts whose first label is its id.
  */
 export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> => {
-  const limits = { ...defaultProxyLimits, ...options.limits };
-  const proxy = new Proxy(options, limits);
+  const { limits } = options;
+  const proxy = new Proxy(options);
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headerTimeoutMs,
@@ -137,13 +140,11 @@ const closeServer = async (server: Server, proxy: Proxy, graceMs: number): Promi
 class Proxy {
   isStopping = false;
   readonly #options: ProxyOptions;
-  readonly #limits: ProxyLimits;
   readonly #tunnels = new Set<Duplex>();
   #running = 0;
 
-  constructor(options: ProxyOptions, limits: ProxyLimits) {
+  constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#limits = limits;
   }
 
   /** Answers one request; never throws. */
@@ -199,14 +200,14 @@ class Proxy {
       connect,
       path: sentTarget(routed, url),
       headers: this.#headers(request, url.host),
-      answerTimeoutMs: this.#limits.upgradeTimeoutMs,
+      answerTimeoutMs: this.#options.limits.upgradeTimeoutMs,
       onFailure: (error) => this.#logFailure(error, request, requestId),
     });
   }
 
   #admit(request: IncomingMessage): void {
     if (this.isStopping) throw new RefusedError(refusals.stopping);
-    if (this.#running > this.#limits.requestsMax) throw new RefusedError(refusals.busy);
+    if (this.#running > this.#options.limits.requestsMax) throw new RefusedError(refusals.busy);
     if (countProxyHops(request.headers.via) >= proxyHopsMax) throw new RefusedError(refusals.loop);
   }
 

@@ -9,7 +9,7 @@ import { Pool } from "undici";
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
-import { startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
+import { defaultProxyLimits, startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
 import { ProxiedApplications } from "../../../services/refactoring-workspace/proxy/proxied-applications.ts";
 import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
@@ -100,9 +100,16 @@ const startWorkspaceProxy = async (): Promise<string> => {
     }),
     systemClock,
   );
-  const functions = new FunctionCaller({ endpoint: undefined, upstreams, clock: systemClock });
-  const listenAt = { host: "127.0.0.1", port: 0 };
-  const proxy = await startProxy({ listen: listenAt, routes, upstreams, functions, ids: randomIds, log: silentLogger });
+  const functions = new FunctionCaller({ endpoint: undefined, upstreams, clock: systemClock, bytesMax: 0 });
+  const proxy = await startProxy({
+    listen: { host: "127.0.0.1", port: 0 },
+    routes,
+    upstreams,
+    functions,
+    ids: randomIds,
+    log: silentLogger,
+    limits: defaultProxyLimits,
+  });
   return `${proxy.url}/0123456789/prod`;
 };
 

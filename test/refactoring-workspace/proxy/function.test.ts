@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 
 import { RouteActivationState, RouteState, RouteType } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startBackend } from "../backend.ts";
+import type { HarnessOptions } from "../harness.ts";
 import { makeApplication, makeDefaultRoute, makeService, proxyUrlOf, startHarness } from "../harness.ts";
 
 interface Answer {
@@ -18,7 +20,7 @@ const invocation = "POST /2015-03-31/functions/orders%3Alive/invocations";
 /** An application whose path `/orders/{id}` leads to a function that answers what the test says. */
 const startFunction = async (
   answerOf: (event: Record<string, unknown>) => Answer | "nothing" | "the end",
-  upstreamLimits = {},
+  limits: Pick<HarnessOptions, "upstreamLimits" | "proxyLimits"> = {},
 ) => {
   const events: Record<string, unknown>[] = [];
   const functions = await startBackend("functions", async (request, response) => {
@@ -33,7 +35,7 @@ const startFunction = async (
     return response.writeHead(status, headers).end(body);
   });
   const monolith = await startBackend("monolith");
-  const { client } = await startHarness({ functionsUrl: functions.url, upstreamLimits });
+  const { client } = await startHarness({ functionsUrl: functions.url, ...limits });
   const place = await makeApplication(client);
   const defaultRoute = await makeDefaultRoute(client, place, await makeService(client, place, monolith.url));
   const { serviceId } = await client.createService({
@@ -160,12 +162,30 @@ describe("a function behind a route", () => {
     expect(events).toHaveLength(1);
   });
 
+  test("gets no further body while those in memory fill their room, which ends with their requests", async () => {
+    const proxyLimits = { functionBytesMax: 8 * 1024 * 1024 };
+    const { url, events } = await startFunction(
+      ({ body }) => (body === "wait".repeat(1024 * 1024) ? "nothing" : json({ statusCode: 200 })),
+      { proxyLimits },
+    );
+    const put = (body: string, signal?: AbortSignal) =>
+      fetch(`${url}/orders/7`, { method: "PUT", body, headers: { "content-type": "text/plain" }, signal });
+    const gone = new AbortController();
+    const first = put("wait".repeat(1024 * 1024), gone.signal).catch(() => "gone");
+    await eventually(() => events.length === 1, "the function has the first body");
+    expect((await put("a".repeat(5 * 1024 * 1024))).status).toBe(503);
+    expect((await put("a".repeat(1024 * 1024))).status).toBe(200);
+    gone.abort();
+    expect(await first).toBe("gone");
+    await eventually(async () => (await put("a".repeat(5 * 1024 * 1024))).status === 200, "there is room again");
+  });
+
   // what it answers, limits, status
   test.each([
     ["nothing", { firstByteTimeoutMs: 100 }, 504],
     ["the end", {}, 502],
   ] as const)("that answers %s of a connection is told with %j as %i", async (answer, upstreamLimits, status) => {
-    const { url } = await startFunction(() => answer, upstreamLimits);
+    const { url } = await startFunction(() => answer, { upstreamLimits });
     expect((await fetch(`${url}/orders/7`)).status).toBe(status);
   });
 
