@@ -133,9 +133,14 @@ const closeServer = async (server: Server, proxy: Proxy, graceMs: number): Promi
     // Sockets of tunnels are not connections of the server any longer, but it waits for them.
     proxy.cutTunnels();
   }, graceMs);
+  const sweep = setInterval(() => server.closeIdleConnections(), sweepMs);
   await closed;
   clearTimeout(timer);
+  clearInterval(sweep);
 };
+
+/** How often a server that is stopping closes connections whose last answer was sent. */
+const sweepMs = 20;
 
 class Proxy {
   isStopping = false;

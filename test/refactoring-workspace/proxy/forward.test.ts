@@ -422,3 +422,21 @@ test("a client that sends nonsense gets 400 and disturbs nobody", async () => {
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect((await fetch(`${url}/`)).status).toBe(200);
 });
+
+test("a proxy that is stopped closes a kept connection after its last answer", async () => {
+  let answer: (() => void) | undefined;
+  const { url, workspace } = await startProxied(
+    (_request, response) => {
+      answer = () => response.end("last");
+    },
+    { proxyLimits: { keepAliveMs: 3_600_000 } },
+  );
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const request = httpRequest(url, { agent }).end();
+  await eventually(() => answer !== undefined, "the service has the request");
+  const stopped = workspace.proxy.stop(3_600_000);
+  answer?.();
+  expect(await text(await answerTo(request))).toBe("last");
+  await stopped;
+}, 10_000);
