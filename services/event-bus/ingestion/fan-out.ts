@@ -6,6 +6,7 @@ import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/recor
 import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
+import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import type { Application } from "../application.ts";
 import type { EventKey } from "../store/event.ts";
 import { holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
@@ -40,6 +41,7 @@ export const enqueueDeliveries = (
   remembered?: EventRecord,
 ): string[] => {
   const count = plans.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+  if (count === 0) return [];
   if (count <= partMax) {
     const event = encodeEvent(key, remembered);
     return plans.flatMap(({ deliveries }) => deliveries.map((each) => enqueueDelivery(jobs, transaction, event, each)));
@@ -75,7 +77,7 @@ const partsOf = (plans: readonly RulePlan[]): RulePlan[][] => {
 /** Names an event in its deliveries. `remembered` is the event as it is stored, for attempts that need not read it. */
 export const encodeEvent = (key: EventKey, remembered?: EventRecord): EncodedEvent => ({
   ingestedMs: key.ingestedMs,
-  bytes: toBinary(
+  bytes: encodeMessage(
     DeliveryRecordSchema,
     create(DeliveryRecordSchema, {
       account: key.account,

@@ -1,6 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 
+import { encodeMessage } from "../wire/encode-message.ts";
 import type { ByteString } from "./byte-string.ts";
 
 /** What is added to the members of one record, by their local names. */
@@ -41,5 +42,5 @@ export const encodeSum = ({ schema, amounts }: Addition, payload: Uint8Array | u
   const record = payload === undefined ? create(schema) : fromBinary(schema, payload);
   const members = record as Message & Record<string, bigint>;
   for (const [member, by] of Object.entries(amounts)) members[member] = (members[member] ?? 0n) + BigInt(by);
-  return toBinary(schema, record);
+  return encodeMessage(schema, record);
 };

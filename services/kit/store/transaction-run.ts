@@ -1,7 +1,8 @@
 import type { Message, MessageInitShape } from "@bufbuild/protobuf";
-import { create, isMessage, toBinary } from "@bufbuild/protobuf";
+import { create, isMessage } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 
+import { encodeMessage } from "../wire/encode-message.ts";
 import type { Addition } from "./additions.ts";
 import { addTo } from "./additions.ts";
 import type { Bounds, ByteString } from "./byte-string.ts";
@@ -214,6 +215,6 @@ export class TransactionRun implements Transaction {
 const noBytes = new Uint8Array();
 
 const encodeValue = <V extends Message>(schema: GenMessage<V>, value: MessageInitShape<GenMessage<V>>): Uint8Array => {
-  if (isMessage(value, schema)) return toBinary(schema, value);
-  return schema.fields.length === 0 ? noBytes : toBinary(schema, create(schema, value));
+  if (isMessage(value, schema)) return encodeMessage(schema, value);
+  return schema.fields.length === 0 ? noBytes : encodeMessage(schema, create(schema, value));
 };

@@ -1,7 +1,8 @@
 import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { create, fromBinary, isFieldSet, ScalarType, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, isFieldSet, ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
+import { encodeMessage } from "./encode-message.ts";
 import type { Frame } from "./frame-parser.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { payloadField, payloadFinder } from "./payload.ts";
@@ -47,7 +48,7 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
   // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
   const decode = (bytes: Uint8Array): Message => fromBinary(desc, plainView(bytes));
   const encodeWhole = (message: Message): EncodedMessage => {
-    const bytes = toBinary(desc, message);
+    const bytes = encodeMessage(desc, message);
     return { parts: [bytes], byteLength: bytes.length };
   };
   return {
@@ -83,7 +84,7 @@ const encodeApart = (desc: DescMessage, message: Message, bulk: DescField, bytes
   members[bulk.localName] = noBytes;
   let others: Uint8Array;
   try {
-    others = toBinary(desc, message);
+    others = encodeMessage(desc, message);
   } finally {
     members[bulk.localName] = bytes;
   }
