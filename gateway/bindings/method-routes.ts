@@ -28,8 +28,8 @@ export interface MethodRoutes {
   find(question: RouteQuestion): MethodMatch | undefined;
   /** Whether the service has a method at this path with any HTTP method. */
   knowsPath(path: string): boolean;
-  /** Whether a method of the service has exactly this path, which no label takes. */
-  isFixedPath(method: string, path: string): boolean;
+  /** Whether a method of the service has this path because of a literal at its beginning, which no label takes. */
+  isFixedPath(question: Pick<RouteQuestion, "method" | "path" | "hasHeader">): boolean;
 }
 
 interface Route {
@@ -68,16 +68,21 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
     }
     return undefined;
   };
-  const fixed = new Set(
-    [...shapes].flatMap(([method, each]) =>
-      each
-        .filter(({ segments }) => segments.length > 0 && segments.every(({ kind }) => kind === "literal"))
-        .map(({ segments }) => `${method} /${segments.map((segment) => "text" in segment && segment.text).join("/")}`),
+  const fixed = [...shapes].flatMap(([method, each]) =>
+    each.flatMap(({ segments: [first], routes }) =>
+      first?.kind === "literal" ? routes.map(({ http }) => ({ method, start: `/${first.text}`, http })) : [],
     ),
   );
   return {
     find,
-    isFixedPath: (method, path) => fixed.has(`${method} ${path}`),
+    isFixedPath: ({ method, path, hasHeader }) =>
+      fixed.some(
+        ({ method: own, start, http }) =>
+          own === method &&
+          path.startsWith(start) &&
+          fits(http.template.segments, splitPath(path)) &&
+          http.requiredHeaders.every(hasHeader),
+      ),
     knowsPath: (path) => {
       const segments = splitPath(path);
       return [...shapes.values()].some((each) => each.some((shape) => fits(shape.segments, segments)));

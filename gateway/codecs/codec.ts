@@ -18,6 +18,8 @@ export interface AnswerContext {
   readonly hostId: string;
   /** The path of the request, escapes untouched. */
   readonly resource: string;
+  /** Whether refusals in XML are inside another element. */
+  readonly hasWrappedErrors: boolean;
 }
 
 /** The document of a refusal. */

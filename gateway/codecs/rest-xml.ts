@@ -50,17 +50,24 @@ export const writePayload = (field: FieldContract, value: Message, spelling: Dia
 
 /** Writes a refusal as an error document, which has no namespace. */
 export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
-  const members: readonly (readonly [string, string])[] = [
+  const refusal = elements([
     ["Code", faultName(fault, context.dialect)],
     ["Message", fault.message],
     ...fault.members,
     ["Resource", context.resource],
+  ]);
+  const ids = elements([
     ["RequestId", context.requestId],
     ["HostId", context.hostId],
-  ];
-  const content = members.map(([name, value]) => writeXmlText(name, value)).join("");
-  return { contentType, body: Buffer.from(`${xmlDeclaration}<Error>${content}</Error>`), headers: {} };
+  ]);
+  const document = context.hasWrappedErrors
+    ? `<ErrorResponse><Error>${refusal}</Error>${ids}</ErrorResponse>`
+    : `<Error>${refusal}${ids}</Error>`;
+  return { contentType, body: Buffer.from(xmlDeclaration + document), headers: {} };
 };
+
+const elements = (members: readonly (readonly [string, string])[]): string =>
+  members.map(([name, value]) => writeXmlText(name, value)).join("");
 
 /** Headers with the request's id and the answering host's. */
 export const identityHeaders = (context: AnswerContext): Record<string, string> => ({

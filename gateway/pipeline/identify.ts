@@ -35,7 +35,8 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
     unsignedQueryBinding(head, bindings) ??
     gateway.fallbackBinding;
   // Where a method has a path of its own, the host names no bucket: clients put the route of an answer there.
-  const isFixed = binding.routes.isFixedPath(head.method, head.rawPath);
+  const hasHeader = (name: string): boolean => head.headers[spelling.header(name)] !== undefined;
+  const isFixed = binding.routes.isFixedPath({ method: head.method, path: head.rawPath, hasHeader });
   const segment = binding.api.hasVirtualHosts && !isFixed ? hostSegment(host, binding, gateway) : undefined;
   return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };

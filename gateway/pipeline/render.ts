@@ -110,7 +110,7 @@ export const renderFault = (
     response.destroy();
     return;
   }
-  const context = answerContext(gateway, exchange, identity);
+  const context = answerContext(gateway, exchange, identity, bound);
   const document = binding.codec.writeFault(fault, context);
   const further = Object.entries(fault.headers).map(([name, value]) => [spelling.header(name), encodeHeader(value)]);
   const headers = {
@@ -153,11 +153,17 @@ const faultContext = ({ binding, spelling }: Identity, bound: BoundCall | undefi
 });
 
 /** The ids and the resource that the answers of a request show. */
-const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Identity): AnswerContext => ({
+const answerContext = (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  identity: Identity,
+  bound?: BoundCall,
+): AnswerContext => ({
   dialect: identity.spelling.dialect,
   requestId: exchange.requestId,
   hostId: gateway.hostId,
   resource: exchange.rawPath,
+  hasWrappedErrors: bound?.method.http?.hasWrappedErrors === true,
 });
 
 const typeOf = (document: Document | undefined): Record<string, string> =>
@@ -189,7 +195,7 @@ const lateDocument = async (
     return documentOf(exchange, identity, bound, message)?.body;
   } catch (thrown) {
     const { fault } = faultOf(thrown, faultContext(identity, bound));
-    return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity)).body;
+    return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity, bound)).body;
   }
 };
 

@@ -57,7 +57,7 @@ export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.query.raw === "" &&
   identity.binding.api.protocol === Protocol.REST_XML &&
   /^\/[^/]+\/?$/.test(identity.path) &&
-  !identity.binding.routes.isFixedPath(head.method, identity.path);
+  !identity.binding.routes.isFixedPath({ method: head.method, path: identity.path, hasHeader: () => false });
 
 /** Reads a form up to its file. Forms have no headers of a dialect, but the fields of their signature show it. */
 export const identifyForm = async (

@@ -81,6 +81,7 @@ import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./opera
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
 import { renameObject } from "./operations/rename.ts";
+import { listTagsForResource, tagResource, untagResource } from "./operations/resource-tags.ts";
 import { restoreObject } from "./operations/restore.ts";
 import { selectObjectContent } from "./operations/select.ts";
 import { getObjectTorrent } from "./operations/torrent.ts";
@@ -124,6 +125,9 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       getObjectTagging,
       putObjectTagging,
       deleteObjectTagging,
+      listTagsForResource,
+      tagResource,
+      untagResource,
       getBucketAcl,
       putBucketAcl,
       getObjectAcl,

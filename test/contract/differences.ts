@@ -425,6 +425,7 @@ export const unpagedListings: Readonly<Record<string, string>> = {
   "customer-profile.ListTagsForResource": "a resource has at most 50 tags",
   "refactoring-workspace.ListTagsForResource": "a resource has at most 50 tags",
   "event-bus.ListTagsForResource": "a resource has at most 50 tags",
+  "object-storage.ListTagsForResource": "a resource has at most 50 tags",
   "object-storage.ListMultipartUploads": "two members together make its position, which the trait cannot say",
   "object-storage.ListObjectVersions": "two members together make its position, which the trait cannot say",
 };
@@ -454,6 +455,9 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "object-storage.ForkBucket":
     "content is shared by reference here, so a bucket can be copied at the cost of its records",
   "object-storage.GetBucketFork": "a fork is made by a job, whose state is read",
+  "object-storage.ListTagsForResource": "of the model of s3control, whose other operations are not offered",
+  "object-storage.TagResource": "of the model of s3control, whose other operations are not offered",
+  "object-storage.UntagResource": "of the model of s3control, whose other operations are not offered",
   "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };
 

@@ -8,12 +8,12 @@ import botocore.config
 REGION = "us-east-1"
 
 
-def client_of(system, service: str = "s3", **config):
+def client_of(system, service: str = "s3", host: str = "127.0.0.1", **config):
     """A client as boto3 makes it, with the key of the first start; `config` is that of botocore."""
     key = system.credentials()
     return boto3.client(
         service,
-        endpoint_url=system.urls["gateway"],
+        endpoint_url=system.urls["gateway"].replace("127.0.0.1", host),
         region_name=REGION,
         aws_access_key_id=key["accessKeyId"],
         aws_secret_access_key=key["secretAccessKey"],

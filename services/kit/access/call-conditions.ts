@@ -89,8 +89,8 @@ const requestTags = (
   const has = (name: string): boolean => method.input.fields.some((field) => field.name === name);
   const tags = has("tags") ? read("tags") : undefined;
   const entries = Array.isArray(tags)
-    ? (tags as readonly { readonly key: string; readonly value: string }[]).map(
-        ({ key, value }) => [key, value] as const,
+    ? (tags as readonly { readonly key?: string; readonly value?: string }[]).map(
+        ({ key = "", value = "" }) => [key, value] as const,
       )
     : Object.entries((tags ?? {}) as Tags);
   const removed = has("tag_keys") ? ((read("tag_keys") ?? []) as readonly string[]) : [];

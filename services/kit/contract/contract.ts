@@ -104,6 +104,7 @@ export interface HttpContract {
   readonly requiredQuery: readonly string[];
   readonly isSuperseded: boolean;
   readonly hasEarlyStatus: boolean;
+  readonly hasWrappedErrors: boolean;
 }
 
 /** All traits of one method, read once. */
@@ -285,5 +286,6 @@ const readHttp = (desc: DescMethod): HttpContract => {
     requiredQuery: declared.requiredQuery,
     isSuperseded: declared.superseded,
     hasEarlyStatus: declared.earlyStatus,
+    hasWrappedErrors: declared.wrappedErrors,
   };
 };

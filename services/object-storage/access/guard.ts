@@ -12,7 +12,7 @@ import type { CallContext } from "../../kit/server/handlers.ts";
 import type { CopyAccess } from "./access.ts";
 import { checkOnPremises } from "./access-point-rules.ts";
 import { openAccess } from "./call-access.ts";
-import { namedBy } from "./named-buckets.ts";
+import { namedBy, nameInArn } from "./named-buckets.ts";
 import type { Application } from "../application.ts";
 import { tagPairs } from "../domain/tags.ts";
 import { logRefusal } from "../logging/logged-calls.ts";
@@ -34,6 +34,15 @@ interface BucketMembers {
 /** The operation whose bucket does not exist yet. */
 const creation = ObjectStorageService.method.createBucket.name;
 
+/** The operations whose requests may name their bucket by its ARN. Their handlers receive its name. */
+const byArn: ReadonlySet<string> = new Set([
+  ObjectStorageService.method.listTagsForResource.name,
+  ObjectStorageService.method.tagResource.name,
+  ObjectStorageService.method.untagResource.name,
+]);
+
+type NamedByArn = Message & { bucket: string };
+
 /** The operation by which clients ask for the region of a bucket, also where they may not use it. */
 const inspection = ObjectStorageService.method.headBucket.name;
 
@@ -43,7 +52,8 @@ const inspection = ObjectStorageService.method.headBucket.name;
  * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
  * operation has only those that its request names. A URL that a function was called with names its bucket by a
  * secret, see `readAsInput`. Checks, in order:
- *  1. an access point on premises accepts what the request asks for, see `checkOnPremises`;
+ *  1. an ARN of `byArn` is that of a bucket (INVALID_REQUEST); an access point on premises accepts what the request
+ *     asks for, see `checkOnPremises`;
  *  2. the bucket exists, or `elsewhere` names its region, and it has the expected owner, see `findNamedBucket`;
  *  3. the copy source is a bucket and a key (INVALID_ARGUMENT);
  *  4. the bucket of the source, as the first one;
@@ -51,6 +61,7 @@ const inspection = ObjectStorageService.method.headBucket.name;
  *     reached; those of a batch are decided for each object.
  */
 export const guard: Guard<AccessApplication, CopyAccess> = async (request, context) => {
+  if (byArn.has(context.method.name)) nameByName(request as NamedByArn);
   const { bucket: name, expectedBucketOwner, copySource, expectedSourceBucketOwner } = request as BucketMembers;
   if (name === undefined || context.method.name === creation) {
     await decideCall(rules, context, request, async (question) => newBucket(question, context));
@@ -77,6 +88,10 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
       context.responseHeader.set("x-svc-bucket-region", bucket.region);
     throw await elsewhere(thrown, context, named.own.name);
   }
+};
+
+const nameByName = (request: NamedByArn): void => {
+  request.bucket = nameInArn(request.bucket);
 };
 
 /** The operations by which functions read what they transform. */

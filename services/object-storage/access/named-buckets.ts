@@ -1,9 +1,10 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
 import { isAccountId } from "../../kit/identity/caller.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { AccessPoint } from "./access-points.ts";
-import { fault } from "../faults.ts";
+import { fault, invalidRequest } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
 import type { RefusedCall } from "./refusals.ts";
@@ -27,6 +28,19 @@ export const namedBy = (
   const point = accessPoints.find(text);
   if (point === undefined) return { name: text, expectedOwner };
   return { name: point.bucket, expectedOwner, reachedBy: { text, point } };
+};
+
+/**
+ * The name of a bucket that is named by its ARN; a text that is no ARN is a name. Throws INVALID_REQUEST for the ARN of
+ * anything else.
+ */
+export const nameInArn = (text: string): string => {
+  const named = parseArn(text);
+  if (named === undefined) return text;
+  const { service, region, account, resource } = named;
+  if ((service === "s3" || service === "object-storage") && region + account === "" && !resource.includes("/"))
+    return resource;
+  throw invalidRequest("The ARN is not that of a bucket. Only buckets have tags that are managed by ARN.");
 };
 
 /**

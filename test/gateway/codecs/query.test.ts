@@ -99,7 +99,7 @@ describe("an answer of the query protocol", () => {
       members: [],
       headers: {},
     };
-    const context = { dialect: amzDialect, requestId: "r", hostId: "h", resource: "/" };
+    const context = { dialect: amzDialect, requestId: "r", hostId: "h", resource: "/", hasWrappedErrors: false };
     expect(codec.writeFault(fault, context).body.toString("utf8")).toBe(
       `${declaration}<ErrorResponse xmlns="https://iam.example.com/"><Error><Type>Sender</Type><Code>NoSuchEntity</Code>` +
         "<Message>No.</Message></Error><RequestId>r</RequestId></ErrorResponse>",

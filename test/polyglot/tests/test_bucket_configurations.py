@@ -1,7 +1,11 @@
 """Configurations of buckets with boto3, as it comes."""
 
+import socket
+
 import botocore.exceptions
 import pytest
+
+import stock
 
 
 @pytest.fixture
@@ -82,3 +86,30 @@ def test_acceleration_and_logging(s3, bucket):
     assert s3.get_bucket_logging(Bucket=bucket)["LoggingEnabled"] == enabled
     s3.put_bucket_logging(Bucket=bucket, BucketLoggingStatus={})
     assert "LoggingEnabled" not in s3.get_bucket_logging(Bucket=bucket)
+
+
+@pytest.fixture
+def s3control(system, monkeypatch):
+    """The client of the API that asks at a host of the account, which not every machine resolves below localhost."""
+    resolve = socket.getaddrinfo
+
+    def resolve_localhost(host, *arguments, **named):
+        return resolve("127.0.0.1" if str(host).endswith(".localhost") else host, *arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_localhost)
+    return stock.client_of(system, "s3control", host="localhost")
+
+
+def test_tags_are_managed_by_the_arn_of_the_bucket(s3, s3control, bucket):
+    resource = {"AccountId": "000000000000", "ResourceArn": f"arn:aws:s3:::{bucket}"}
+    assert s3control.list_tags_for_resource(**resource)["Tags"] == []
+    s3.put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": [{"Key": "stage", "Value": "1"}]})
+    s3control.tag_resource(**resource, Tags=[{"Key": "team/é", "Value": "red"}])
+    both = [{"Key": "stage", "Value": "1"}, {"Key": "team/é", "Value": "red"}]
+    assert s3control.list_tags_for_resource(**resource)["Tags"] == both
+    assert s3.get_bucket_tagging(Bucket=bucket)["TagSet"] == both
+    s3control.untag_resource(**resource, TagKeys=["stage", "team/é"])
+    assert s3control.list_tags_for_resource(**resource)["Tags"] == []
+    with pytest.raises(botocore.exceptions.ClientError) as missing:
+        s3control.list_tags_for_resource(**{**resource, "ResourceArn": "arn:aws:s3:::nowhere"})
+    assert missing.value.response["Error"]["Code"] == "NoSuchBucket"
