@@ -64,10 +64,12 @@ export const awaitReady = (child: ChildProcess, { name, clock, log, limits }: St
   };
   child.on("message", onMessage);
   child.once("exit", onExit);
+  child.once("error", reject);
   return promise.finally(() => {
     cancelSilence();
     cancelOpening();
     child.off("message", onMessage);
     child.off("exit", onExit);
+    child.off("error", reject);
   });
 };

@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Clock } from "../kit/clock/clock.ts";
@@ -87,6 +86,8 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   const start = async (): Promise<void> => {
     const started = run(options.script, options.argv(urls), { ...platformEnvironment, ...options.env() });
     child = started;
+    // Without a listener an error of a process would end this one.
+    started.on("error", (error) => log.warn({ process: name, err: error }, "process cannot be started or signalled"));
     const listening = await awaitReady(started, { name, clock, log, limits });
     urls = listening;
     if (probe === undefined || stopped.signal.aborted) return;
@@ -109,7 +110,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   const keepRunning = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       const startedMs = clock.now();
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      await ended(child);
       if (stopped.signal.aborted) return;
       failures = clock.now() - startedMs > steadyMs ? 1 : failures + 1;
       const waitMs = Math.min(limits.restartDelayMsMax, restartDelayMsMin * 2 ** (failures - 1));
@@ -131,7 +132,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
       return urls;
     },
     get pid() {
-      return child.exitCode === null && child.signalCode === null ? child.pid : undefined;
+      return isRunning(child) ? child.pid : undefined;
     },
     stop: async (limitMs) => {
       stopped.abort();
@@ -142,9 +143,16 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   };
 };
 
+const isRunning = ({ pid, exitCode, signalCode }: ChildProcess): boolean =>
+  pid !== undefined && exitCode === null && signalCode === null;
+
+const ended = async (child: ChildProcess): Promise<void> => {
+  if (isRunning(child)) await new Promise((resolve) => child.once("exit", resolve));
+};
+
 const end = async (child: ChildProcess, limitMs: number): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
+  if (!isRunning(child)) return;
+  const exited = ended(child);
   child.kill("SIGTERM");
   const forced = setTimeout(() => child.kill("SIGKILL"), limitMs);
   await exited;

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -33,6 +34,25 @@ test("a process that dies again and again waits twice as long each time, from 20
     await eventually(() => supervised.urls["pid"] !== pid, "the process is ready again");
   }
   expect(lines.map(({ waitMs }) => waitMs)).toEqual([200, 400, 200, 400]);
+});
+
+test("a process that the system cannot start now is started later, and its launcher goes on", async () => {
+  const clock = new FakeClock();
+  const { log, lines } = capturingLogger();
+  const programs = [process.execPath, "/no/such/program", process.execPath];
+  const start: SupervisedOptions["spawn"] = (script, argv, env) =>
+    spawn(programs.shift() ?? "", [script, ...argv], { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
+  const supervised = await supervise({ ...optionsOf("ready-process.ts", clock), log, spawn: start });
+  onTestFinished(() => supervised.stop(1_000));
+  const pid = supervised.urls["pid"];
+  process.kill(Number(pid), "SIGKILL");
+  await eventually(() => supervised.urls["pid"] !== pid, "the process is ready again");
+  expect(lines.map(({ msg, waitMs }) => [msg, waitMs])).toEqual([
+    ["process ended; starts again", 200],
+    ["process cannot be started or signalled", undefined],
+    ["start failed", undefined],
+    ["process ended; starts again", 400],
+  ]);
 });
 
 test("a process keeps the allocator's own settings, with which it gives memory back", async () => {
