@@ -67,10 +67,14 @@ export const openWatched = <T>(options: WatchedOptions<T>): Watched<T> => {
   };
 };
 
-/** Changes whenever the file is replaced or written; undefined if it does not exist. */
+/** Changes whenever the file is replaced or written; undefined if it does not exist, or why it cannot be looked at. */
 const fileVersion = (path: string): string | undefined => {
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stat === undefined ? undefined : `${stat.ino}-${stat.mtimeNs}-${stat.size}`;
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+    return stat === undefined ? undefined : `${stat.ino}-${stat.mtimeNs}-${stat.size}`;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "unreadable";
+  }
 };
 
 const textOf = (path: string): string | undefined => {

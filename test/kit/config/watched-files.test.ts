@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -66,6 +66,22 @@ describe("what is made from files", () => {
     clock.advance(1_000);
     expect(watched.current()).toBe("fourth");
     expect(notes).toEqual(["nothing there", "first -> fourth"]);
+  });
+
+  test("stays when the system cannot look at a file, and is read when it can again", async () => {
+    const { other, clock, notes, open } = await watching();
+    const watched = open();
+    await rm(other);
+    await symlink(other, other);
+    for (let seconds = 0; seconds < 2; seconds += 1) {
+      clock.advance(1_000);
+      expect(watched.current()).toBe("first");
+    }
+    expect(notes).toEqual([expect.stringContaining("ELOOP")]);
+    await rm(other);
+    await writeFile(other, "fifth");
+    clock.advance(1_000);
+    expect(watched.current()).toBe("fifth");
   });
 
   test("is an error at the start when it cannot be made", async () => {
