@@ -3,6 +3,8 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 
 import { encodeMessage } from "../wire/encode-message.ts";
 import type { ByteString } from "./byte-string.ts";
+import { bytesOf } from "./byte-string.ts";
+import { StoreCorruptionError } from "./errors.ts";
 
 /** What is added to the members of one record, by their local names. */
 export interface Addition {
@@ -37,10 +39,18 @@ export class AddedUp {
   }
 }
 
-/** The payload of a record after an addition. */
-export const encodeSum = ({ schema, amounts }: Addition, payload: Uint8Array | undefined): Uint8Array => {
-  const record = payload === undefined ? create(schema) : fromBinary(schema, payload);
-  const members = record as Message & Record<string, bigint>;
-  for (const [member, by] of Object.entries(amounts)) members[member] = (members[member] ?? 0n) + BigInt(by);
-  return encodeMessage(schema, record);
+/** The payload of a record after an addition. Throws StoreCorruptionError if it is no such record. */
+export const encodeSum = (
+  key: ByteString,
+  { schema, amounts }: Addition,
+  payload: Uint8Array | undefined,
+): Uint8Array => {
+  try {
+    const record = payload === undefined ? create(schema) : fromBinary(schema, payload);
+    const members = record as Message & Record<string, bigint>;
+    for (const [member, by] of Object.entries(amounts)) members[member] = (members[member] ?? 0n) + BigInt(by);
+    return encodeMessage(schema, record);
+  } catch (cause) {
+    throw new StoreCorruptionError(bytesOf(key), `nothing can be added to it as a ${schema.typeName}`, { cause });
+  }
 };

@@ -1,7 +1,13 @@
 import { AddedUp, encodeSum } from "./additions.ts";
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
-import { StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
+import {
+  StoreContentionError,
+  StoreCorruptionError,
+  StoreFullError,
+  StoreOverloadedError,
+  StoreWriteError,
+} from "./errors.ts";
 import type { PauseWatch } from "./pause-watch.ts";
 import { untilConnectionsAreRead } from "./pause-watch.ts";
 import type { PendingTransaction } from "./pending-transaction.ts";
@@ -150,7 +156,7 @@ export class CommitQueue {
       }
     }
     members.push(...(await this.#rerun(losers, changes)));
-    if (changes.size > 0) await this.#addUp(members, changes);
+    if (changes.size > 0 && !(await this.#addUp(members, changes))) return;
     if (changes.size > 0 && !this.#hooks.hasRoomFor(changes.bytes)) {
       for (const transaction of members)
         transaction.fail(new StoreFullError("the disk has too little room for this change"));
@@ -164,15 +170,25 @@ export class CommitQueue {
     for (const transaction of members) transaction.succeed();
   }
 
-  /** Adds what the members add to records, on top of what is committed and of what the group writes itself. */
-  async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<void> {
+  /**
+   * Adds what the members add to records, on top of what is committed and of what the group writes itself. Returns
+   * false if such a record is damaged: then who adds anything is refused, and the others run again without them.
+   */
+  async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<boolean> {
     const addedUp = new AddedUp();
     for (const { attempt } of members) addedUp.append(attempt.changes, attempt.additions);
-    if (addedUp.sums.size === 0) return;
+    if (addedUp.sums.size === 0) return true;
     const committed = this.#engine.snapshot();
     try {
       for (const [key, addition] of addedUp.sums)
-        changes.set(key, encodeSum(addition, changes.has(key) ? changes.get(key) : committed.get(key)));
+        changes.set(key, encodeSum(key, addition, changes.has(key) ? changes.get(key) : committed.get(key)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreCorruptionError)) throw error;
+      for (const transaction of members)
+        if (transaction.attempt.additions.size > 0) transaction.fail(error);
+        else transaction.lose();
+      return false;
     } finally {
       await committed.close();
     }

@@ -5,7 +5,8 @@ import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { countsTable, readCount } from "../../../services/kit/store/counts.ts";
 import type { Store } from "../../../services/kit/store/store.ts";
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
-import { defineTable, text } from "../../../services/kit/store/table.ts";
+import { StoreCorruptionError } from "../../../services/kit/store/errors.ts";
+import { defineTable, encodeKey, text } from "../../../services/kit/store/table.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "./memory-engine.ts";
 import { notes } from "./tables.ts";
@@ -95,6 +96,17 @@ describe("a count", () => {
     await store.transact((tx) => tx.put(amounts, ["all"], { seconds: 10n, nanos: 7 }));
     await Promise.all([add(1), add(-3)]);
     expect(await store.read((reader) => reader.get(amounts, ["all"]))).toMatchObject({ seconds: 8n, nanos: 7 });
+  });
+
+  test("that is damaged refuses what counts, and nothing else", async () => {
+    const engine = memoryEngine();
+    await engine.write(new Map([[encodeKey(counts, ["notes"]), Uint8Array.of(0xff)]]));
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    await expect(write(store, "a")).rejects.toThrow(StoreCorruptionError);
+    await store.transact((tx) => tx.put(notes, ["alice", "b"], {}));
+    const [found, ...others] = await store.read((reader) => reader.list(notes, { limit: 10 }));
+    expect([found?.key, others]).toEqual([["alice", "b"], []]);
   });
 
   test("is durable together with what it counts", async () => {
