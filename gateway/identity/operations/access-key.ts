@@ -66,14 +66,17 @@ export const updateAccessKey = async (
   });
 
 /**
- * Creates another key of the same user and deactivates this one, also where the user has as many keys as it may have.
- * Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY.
+ * Creates another key of the same user and deactivates this one, also where the user has as many keys as it may have;
+ * one of those must be deleted before the next time. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY,
+ * LIMIT_EXCEEDED.
  */
 export const rotateAccessKey = async ({ userName, accessKeyId = "" }: RotateAccessKeyRequest, context: Context) => {
   const { app, caller } = context;
   const created = newAccessKey(context, caller.accountId);
   return app.identities.change(caller.accountId, (state) => {
     const key = keyIn(context, state, userName, accessKeyId);
+    if (keysOf(state, key.userName).length > limits.keysPerUserMax)
+      throw exceeded("access keys per user", limits.keysPerUserMax);
     const { change, accessKey } = created(key.userName);
     const former: Change = { kind: "accessKey", name: accessKeyId, record: { ...key, isActive: false } };
     return { changes: [former, change], result: { accessKey } };

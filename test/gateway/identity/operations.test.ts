@@ -106,6 +106,21 @@ describe("a user that is created at run time", () => {
     });
   });
 
+  test("has one key more than it may have at most, however often they are replaced", async () => {
+    const { call } = await open();
+    await call("createUser", { userName: "alice" });
+    const { accessKey } = (await call("createAccessKey", { userName: "alice" })) as {
+      accessKey: { accessKeyId: string };
+    };
+    const replace = () => call("rotateAccessKey", { userName: "alice", accessKeyId: accessKey.accessKeyId });
+    await replace();
+    await replace();
+    await expect(replace()).rejects.toMatchObject({ facts: { reason: "LIMIT_EXCEEDED" } });
+    await call("deleteAccessKey", { userName: "alice", accessKeyId: accessKey.accessKeyId });
+    const { accessKeyMetadata } = await call("listAccessKeys", { userName: "alice" });
+    expect(accessKeyMetadata).toHaveLength(2);
+  });
+
   test("is listed with the declared ones, page by page", async () => {
     const { call } = await open();
     for (const userName of ["bob", "Alice", "dave"]) await call("createUser", { userName });

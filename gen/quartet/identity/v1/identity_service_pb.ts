@@ -3211,7 +3211,8 @@ export const IdentityService: GenService<{
     output: typeof UpdateAccessKeyResponseSchema;
   },
   /**
-   * Creates another access key of the same user and deactivates this one, as one change.
+   * Creates another access key of the same user and deactivates this one, as one change. A user may have one key more
+   * than its limit by this, and must delete one then before the next time.
    *
    * @generated from rpc quartet.identity.v1.IdentityService.RotateAccessKey
    */
