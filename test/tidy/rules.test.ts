@@ -178,6 +178,14 @@ const samples: ReadonlyArray<readonly [rule: string, broken: Record<string, stri
     },
     ["0001-a", "0001-b", "0002-c"].map((name) => `services/decisions/${name}.md`),
   ],
+  [
+    "decisions have 40 lines at most",
+    {
+      "services/decisions/0001-a.md": `# 0001: A\n${"a\n".repeat(40)}`,
+      "services/decisions/0002-b.md": `# 0002: B\n${"b\n".repeat(39)}`,
+    },
+    ["services/decisions/0001-a.md"],
+  ],
 ];
 
 describe("each rule", () => {

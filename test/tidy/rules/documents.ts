@@ -92,4 +92,14 @@ export const documentRules: readonly Rule[] = [
       ]);
     },
   },
+  {
+    name: "decisions have 40 lines at most",
+    check: (tree) =>
+      filesOf(tree, /^services\/decisions\/\d/)
+        .filter(([, content]) => content.trimEnd().split("\n").length > noteLinesMax)
+        .map(([path]) => ({ path, line: noteLinesMax + 1, message: `a note has ${noteLinesMax} lines at most` })),
+  },
 ];
+
+/** As services/decisions/README.md says. */
+const noteLinesMax = 40;
