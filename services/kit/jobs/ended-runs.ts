@@ -27,7 +27,8 @@ export class EndedRuns {
   }
 
   get isEmpty(): boolean {
-    return [...this.#ended.values()].every((ends) => ends.length === 0);
+    for (const ends of this.#ended.values()) if (ends.length > 0) return false;
+    return true;
   }
 
   add(ended: Ended): void {

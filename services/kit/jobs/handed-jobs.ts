@@ -76,6 +76,11 @@ export class HandedJobs {
     return taken;
   }
 
+  has(id: string): boolean {
+    for (const line of this.#lines.values()) if (line.some(({ lease }) => lease.job.id === id)) return true;
+    return false;
+  }
+
   /** Removes the jobs whose age has ended, and returns them. */
   takeExpired(nowMs: number): readonly HandedJob[] {
     return this.#takeAll(({ lease }) => lease.expiresMs <= nowMs);

@@ -80,7 +80,10 @@ export class JobCycle {
     for (const { running, back, apply } of ended) {
       gone.add(running);
       if (back === undefined) {
-        if (await this.#queue.finish(tx, running.lease)) await apply?.(tx);
+        // Most ends read nothing, and waiting for them costs more than they do.
+        const held = this.#queue.finish(tx, running.lease);
+        const applied = (held === true || (await held)) && apply?.(tx);
+        if (applied instanceof Promise) await applied;
       } else if ((await this.#queue.giveBack(tx, running.lease, back)) && !back.isReady)
         added = earlierOf(added, { scheduledMs: back.atMs });
       if (back !== undefined && running.lease.isNew) added = earlierOf(added, { expiringMs: running.lease.expiresMs });

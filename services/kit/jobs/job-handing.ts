@@ -1,11 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 import type { Store } from "../store/store.ts";
-import type { Reader } from "../store/transaction.ts";
 import type { HandedJob, HandedJobs } from "./handed-jobs.ts";
 import type { Job } from "./job.ts";
 import type { Lease } from "./job-lease.ts";
-import type { PoolBounds } from "./job-options.ts";
+import type { OwnerRoom, PoolBounds } from "./job-options.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
 import type { RunningJobs } from "./running-jobs.ts";
@@ -66,25 +65,31 @@ export class JobHanding {
 
   /** Starts what may start now. */
   async step(): Promise<void> {
-    const { store, handed, mayStart } = this.#parts;
+    const { store, pools, owners, handed, rooms, nowMs, mayStart } = this.#parts;
     if (handed.isEmpty || !mayStart()) return;
+    // The jobs of a transaction are added one by one, and the first does not start before the last is here.
+    await Promise.resolve();
     let left = startsMax;
-    await store.read(async (reader) => {
-      for (const owner of handed.owners) if (left > 0) left -= await this.#startOf(reader, owner, left);
-    });
+    for (const owner of handed.owners) {
+      if (left <= 0) break;
+      const pool = owners.poolOf(owner);
+      const bounds = pools.get(pool) as PoolBounds;
+      const room =
+        rooms.roomNow(owner, bounds, nowMs()) ??
+        (await store.read((reader) => rooms.roomOf(reader, owner, bounds, nowMs())));
+      left -= this.#startOf(owner, pool, room, left);
+    }
     if (left > 0) return;
     await turn();
     await this.step();
   }
 
-  /** Starts at most `count` jobs of an owner; returns how many. */
-  async #startOf(reader: Reader, owner: string, count: number): Promise<number> {
-    const { pools, owners, running, handed, rooms, nowMs, begin, leave } = this.#parts;
-    const pool = owners.poolOf(owner);
+  /** Starts at most `count` jobs of an owner in a pool; returns how many. */
+  #startOf(owner: string, pool: string, room: OwnerRoom, count: number): number {
+    const { pools, running, handed, nowMs, begin, leave } = this.#parts;
     const bounds = pools.get(pool) as PoolBounds;
     const spare = Math.ceil(bounds.concurrency * poolShare) - running.countIn(pool);
     if (spare <= 0 || bounds.batchMax !== undefined) return this.#leave(owner);
-    const room = await rooms.roomOf(reader, owner, bounds, nowMs());
     const taken = handed.take(owner, Math.max(0, Math.min(count, spare, room.count)));
     for (const each of taken)
       if (running.mayBegin(each.lease, nowMs())) begin(each.lease, pool);

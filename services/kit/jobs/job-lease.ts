@@ -1,4 +1,6 @@
-import type { Job } from "./job.ts";
+import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { currentTrace } from "../trace/current-trace.ts";
+import type { Job, NewJob } from "./job.ts";
 
 /** The right to run a job; in a shared queue until an instant. */
 export interface Lease {
@@ -39,3 +41,13 @@ export interface GiveBack {
   readonly countsAs: number;
   readonly reason: string;
 }
+
+/** The lease of a job that was just enqueued. */
+export const leaseOf = (id: string, { kind, owner, payload, memo }: NewJob, state: JobState): Lease => {
+  const sinceMs = Number(state.sinceMs);
+  const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
+  return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state), isNew: true };
+};
+
+/** The end of a job's age; infinite: it has none. */
+export const expiresOf = ({ expiresMs }: JobState): number => Number(expiresMs) || Number.POSITIVE_INFINITY;

@@ -40,6 +40,8 @@ export interface OwnerRoom {
 export interface OwnerGate {
   /** Changes nothing: the transaction that takes the jobs may run again. */
   roomOf(reader: Reader, owner: string, running: number, nowMs: number): Promise<OwnerRoom> | OwnerRoom;
+  /** The same without a read, if that suffices now. Unset: it never does. */
+  roomNow?(owner: string, running: number, nowMs: number): OwnerRoom | undefined;
   /** A job of the owner begins. */
   begin(owner: string, nowMs: number): void;
 }

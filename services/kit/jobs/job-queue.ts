@@ -8,6 +8,7 @@ import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
 import type { Instants } from "./due-instants.ts";
 import type { Job, NewJob } from "./job.ts";
 import type { GiveBack, Lease, ReadyKey, RunningHere, TakeOptions } from "./job-lease.ts";
+import { expiresOf, leaseOf } from "./job-lease.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
 
@@ -81,6 +82,8 @@ export class JobQueue {
   readonly #tables: JobTables;
   readonly #use: QueueUse;
   #named = 0;
+  /** New jobs of this process whose records may have been removed by others than the ends of their runs. */
+  readonly #doubted = new Set<string>();
 
   constructor(tables: JobTables, use: QueueUse) {
     this.#tables = tables;
@@ -129,8 +132,21 @@ export class JobQueue {
     const state = await tx.get(this.#tables.states, [id]);
     const fresh = state === undefined ? await tx.get(this.#tables.fresh, [id]) : undefined;
     if (state !== undefined) this.#remove(tx, id, state);
-    if (fresh !== undefined) tx.delete(this.#tables.fresh, [id]);
+    if (fresh !== undefined) {
+      this.doubt(id);
+      tx.delete(this.#tables.fresh, [id]);
+    }
     return state !== undefined || fresh !== undefined;
+  }
+
+  /** A transaction may remove the record of a new job, which a run of the job cannot know. */
+  doubt(id: string): void {
+    this.#doubted.add(id);
+  }
+
+  /** A job runs no longer and is not in memory. */
+  forget(id: string): void {
+    this.#doubted.delete(id);
   }
 
   /** The ids of new jobs, in order, at most `limit`. */
@@ -277,8 +293,16 @@ export class JobQueue {
     return true;
   }
 
-  /** Removes a finished job. False if the lease was lost. */
-  async finish(tx: Transaction, lease: Lease): Promise<boolean> {
+  /** Removes a finished job. False if the lease was lost. The record of a new job is known without a read. */
+  finish(tx: Transaction, lease: Lease): Promise<boolean> | boolean {
+    const { job, isNew } = lease;
+    if (!isNew || this.#doubted.has(job.id)) return this.#finishRead(tx, lease);
+    tx.expectUnchanged(this.#tables.fresh, [job.id]);
+    tx.delete(this.#tables.fresh, [job.id]);
+    return true;
+  }
+
+  async #finishRead(tx: Transaction, lease: Lease): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
     if (lease.isNew) tx.delete(this.#tables.fresh, [lease.job.id]);
@@ -367,16 +391,6 @@ export class JobQueue {
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
 }
-
-/** The lease of a job that was just enqueued. */
-const leaseOf = (id: string, { kind, owner, payload, memo }: NewJob, state: JobState): Lease => {
-  const sinceMs = Number(state.sinceMs);
-  const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
-  return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state), isNew: true };
-};
-
-/** The end of a job's age; infinite: it has none. */
-const expiresOf = ({ expiresMs }: JobState): number => Number(expiresMs) || Number.POSITIVE_INFINITY;
 
 /** The members of a job's body for the trace in which it is enqueued. */
 const traceMembers = (): { traceParent?: string; traceState?: string } => {

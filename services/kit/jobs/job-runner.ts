@@ -1,13 +1,7 @@
 import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 
 import { isStillAhead } from "../clock/clock.ts";
-import {
-  StoreClosedError,
-  StoreContentionError,
-  StoreFullError,
-  StoreOverloadedError,
-  StoreWriteError,
-} from "../store/errors.ts";
+import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Job } from "./job.ts";
 import { expiredReason } from "./job.ts";
 import type { Lease } from "./job-lease.ts";
@@ -25,6 +19,7 @@ import { JobHanding } from "./job-handing.ts";
 import { JobRuns } from "./job-runs.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import { OwnerRooms } from "./owner-rooms.ts";
+import { isOfStore } from "./run-ends.ts";
 import { WokenLoop } from "./woken-loop.ts";
 import { listReadyOwners, ReadyOwners } from "./ready-owners.ts";
 import type { Running } from "./running-jobs.ts";
@@ -34,12 +29,6 @@ const onePool = "";
 const troubleDelayMs = 1_000;
 /** New jobs that one transaction moves to the others. */
 const leavingMax = 256;
-
-/** Whether a transaction failed for a reason that has nothing to do with what it writes. */
-const isOfStore = (error: unknown): boolean =>
-  [StoreClosedError, StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError].some(
-    (kind) => error instanceof kind,
-  );
 
 /**
  * Runs jobs. One loop takes ready jobs, as many as may run; another starts jobs that were just enqueued without reading
@@ -149,7 +138,10 @@ export class JobRunner {
   }
 
   #wakeTaking(): void {
-    this.#wake(this.#takes);
+    // A pass that finds nothing to take would be run for each run that ends.
+    const isIdle = !this.#takes.isActive && !this.#mustFindOwners && this.#owners.isEmpty;
+    if (isIdle) this.#owners.beginTaking(this.#options.clock.now());
+    else this.#wake(this.#takes);
     if (!this.#handed.isEmpty) this.#wake(this.#hands);
   }
 
@@ -190,6 +182,12 @@ export class JobRunner {
   abort(id: string): void {
     this.#handed.remove(id);
     this.#running.abort(id);
+    if (!this.isRunning(id)) this.#queue.forget(id);
+  }
+
+  /** A transaction replaces the job. */
+  replace(id: string): void {
+    if (this.isRunning(id) || this.#handed.has(id)) this.#queue.doubt(id);
   }
 
   idle(): Promise<void> {
@@ -300,9 +298,17 @@ export class JobRunner {
 
   /** Takes jobs that are ready, as many as may run. */
   async #take(): Promise<void> {
-    const { clock, store, log } = this.#options;
     if (!this.#mayTake()) return;
     this.#running.beginTaking();
+    try {
+      await this.#takeReady();
+    } finally {
+      this.#running.endTaking();
+    }
+  }
+
+  async #takeReady(): Promise<void> {
+    const { clock, store, log } = this.#options;
     this.#owners.beginTaking(clock.now());
     if (this.#mustFindOwners) await this.#findOwners();
     if (!this.#canTakeMore()) return;
@@ -362,6 +368,7 @@ export class JobRunner {
   /** The end of a run is written, so it no longer runs and is counted. */
   #leave(running: Running, ending: Ending | undefined): void {
     this.#running.remove(running);
+    this.#queue.forget(running.lease.job.id);
     if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
     this.#reconsider(running.lease.job.owner);
     this.#wake(this.#cycles);

@@ -42,11 +42,11 @@ export class JobRuns {
       "job.id": job.id,
       "job.attempt": attempt,
     }));
-    void work.run(async () => work.end(await this.#run(running)));
+    void work.run(() => this.#run(running, work));
   }
 
-  /** Runs a job and settles its end; returns the reason if it is not done. */
-  async #run(running: Running): Promise<string | undefined> {
+  /** Runs a job and settles its end. */
+  async #run(running: Running, work: TracedCall): Promise<void> {
     const { options, running: runs, isStopping, ending, end } = this.#parts;
     const { lease, abort } = running;
     const handler = options.handlers[lease.job.kind] as JobHandler;
@@ -56,36 +56,40 @@ export class JobRuns {
     } catch (error) {
       if (isStopping() && abort.signal.aborted) {
         end({ running, back: interrupted(lease), ending: undefined });
-        return "interrupted";
+        return work.end("interrupted");
       }
       options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
       outcome = { retry: true, reason: error instanceof Error ? error.message : String(error) };
     }
     runs.end(running);
     ending(lease.job.owner);
-    await this.#settle(running, outcome);
-    return "done" in outcome ? undefined : outcome.reason;
+    const settled = this.#settle(running, outcome);
+    if (settled !== undefined) await settled;
+    work.end("done" in outcome ? undefined : outcome.reason);
   }
 
   /** Ends a run. An end that depends on reads is committed here, all others with the next cycle. */
-  async #settle(running: Running, outcome: JobOutcome): Promise<void> {
+  #settle(running: Running, outcome: JobOutcome): Promise<void> | undefined {
     const { options, end } = this.#parts;
     const { lease } = running;
     const policy = options.policy[lease.job.kind] as JobPolicy;
     if ("done" in outcome) {
       const { apply, isBrief = false } = outcome;
-      if (apply === undefined || isBrief) end({ running, back: undefined, ending: "done", apply });
-      else await this.#finishWith(running, policy, "done", apply);
-      return;
+      if (apply !== undefined && !isBrief) return this.#finishWith(running, policy, "done", apply);
+      end({ running, back: undefined, ending: "done", apply });
+      return undefined;
     }
     const { clock, random = Math.random } = options;
     const again = "retry" in outcome ? runAgain(lease, policy, outcome, clock.now(), random) : undefined;
-    if (again !== undefined) return end({ running, back: again, ending: "retried" });
+    if (again !== undefined) {
+      end({ running, back: again, ending: "retried" });
+      return undefined;
+    }
     options.log.warn(
       { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
       "a job was given up",
     );
-    await this.#finishWith(running, policy, "exhausted", (tx) =>
+    return this.#finishWith(running, policy, "exhausted", (tx) =>
       policy.onExhausted?.(tx, lease.job, outcome.reason, lease.attempt),
     );
   }

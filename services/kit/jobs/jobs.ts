@@ -64,6 +64,7 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
+      if (job.id !== undefined) runner.replace(id);
       const { readyMs, instants, lease } = queue.enqueue(
         transaction,
         id,

@@ -52,6 +52,11 @@ export class ReadyOwners {
     this.#placeOf = placeOf;
   }
 
+  /** True if no owner may have ready jobs in the store. */
+  get isEmpty(): boolean {
+    return this.#places.size === 0 && this.#waiting.size === 0;
+  }
+
   /** True if the owner may have ready jobs in the store. */
   has(owner: string): boolean {
     return this.#places.has(owner) || this.#waiting.has(owner);

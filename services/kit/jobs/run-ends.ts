@@ -1,3 +1,10 @@
+import {
+  StoreClosedError,
+  StoreContentionError,
+  StoreFullError,
+  StoreOverloadedError,
+  StoreWriteError,
+} from "../store/errors.ts";
 import type { JobPolicy, JobRetry } from "./job.ts";
 import type { GiveBack, Lease } from "./job-lease.ts";
 
@@ -37,3 +44,9 @@ export const notWritten = (
   countsAs: lease.attempt,
   reason: error instanceof Error ? error.message : String(error),
 });
+
+/** Whether a transaction failed for a reason that has nothing to do with what it writes. */
+export const isOfStore = (error: unknown): boolean =>
+  [StoreClosedError, StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError].some(
+    (kind) => error instanceof kind,
+  );

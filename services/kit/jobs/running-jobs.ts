@@ -22,11 +22,13 @@ export class RunningJobs implements Iterable<Running> {
   #readyCount = 0;
   /** Of those, the runs that are ending, by owner. */
   readonly #endingOf = new Map<string, number>();
-  readonly #names = new Set<string>();
-  /** Names of runs that have ended, which may still be there in a state that is being read. */
-  readonly #endedNames = new Set<string>();
-  /** Ids of jobs that were cancelled, or removed because of their age, since jobs were last looked for. */
+  /** The ids of the jobs by their holders, which differ. */
+  readonly #ids = new Map<string, string>();
+  /** Those of runs that have ended, whose jobs may still be there in a state that is being read. */
+  readonly #endedIds = new Map<string, string>();
+  /** Ids of jobs that were cancelled, or removed because of their age, while jobs are looked for. */
   readonly #cancelled = new Set<string>();
+  #isTaking = false;
   #renewMs = Number.POSITIVE_INFINITY;
 
   constructor(leaseMs: number) {
@@ -80,7 +82,13 @@ export class RunningJobs implements Iterable<Running> {
 
   /** Jobs are about to be looked for in the present state of the store. */
   beginTaking(): void {
-    this.#endedNames.clear();
+    this.#isTaking = true;
+  }
+
+  /** The jobs that were found have begun. */
+  endTaking(): void {
+    this.#isTaking = false;
+    this.#endedIds.clear();
     this.#cancelled.clear();
   }
 
@@ -94,13 +102,12 @@ export class RunningJobs implements Iterable<Running> {
 
   /** Whether a job runs or has run since the taking began. Jobs with the same id have different holders. */
   has(id: string, holder: string): boolean {
-    const name = `${holder} ${id}`;
-    return this.#names.has(name) || this.#endedNames.has(name);
+    return this.#ids.get(holder) === id || this.#endedIds.get(holder) === id;
   }
 
   add(running: Running): void {
     this.#running.add(running);
-    this.#names.add(nameOf(running));
+    this.#ids.set(running.lease.holder, running.lease.job.id);
     addTo(this.#countOf, running.lease.job.owner, 1);
     addTo(this.#countIn, running.pool, 1);
     this.#addReady(running, 1);
@@ -109,8 +116,9 @@ export class RunningJobs implements Iterable<Running> {
 
   remove(running: Running): void {
     if (!this.#running.delete(running)) return;
-    this.#names.delete(nameOf(running));
-    this.#endedNames.add(nameOf(running));
+    const { job, holder } = running.lease;
+    this.#ids.delete(holder);
+    if (this.#isTaking) this.#endedIds.set(holder, job.id);
     addTo(this.#countOf, running.lease.job.owner, -1);
     if (running.isEnding === true) addTo(this.#endingOf, running.lease.job.owner, -1);
     addTo(this.#countIn, running.pool, -1);
@@ -137,14 +145,14 @@ export class RunningJobs implements Iterable<Running> {
   }
 
   abort(id: string): void {
-    this.#cancelled.add(id);
+    if (this.#isTaking) this.#cancelled.add(id);
     for (const { lease, abort } of this.#running)
       if (lease.job.id === id) abort.abort(new Error("the job was cancelled"));
   }
 
   clear(): void {
     this.#running.clear();
-    this.#names.clear();
+    this.#ids.clear();
     this.#countOf.clear();
     this.#readyCountOf.clear();
     this.#readyCount = 0;
@@ -156,8 +164,6 @@ export class RunningJobs implements Iterable<Running> {
     this.#renewMs = Math.min(this.#renewMs, untilMs - this.#leaseMs / 2);
   }
 }
-
-const nameOf = ({ lease }: Running): string => `${lease.holder} ${lease.job.id}`;
 
 /** Changes a count; a count of 0 is removed. */
 const addTo = (counts: Map<string, number>, key: string, difference: number): void => {

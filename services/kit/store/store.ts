@@ -1,3 +1,5 @@
+import type { Message } from "@bufbuild/protobuf";
+
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
@@ -16,7 +18,7 @@ import { openLevelEngine } from "./level-engine.ts";
 import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
-import { encodeKeyPrefix } from "./table.ts";
+import { encodeKey, encodeKeyPrefix } from "./table.ts";
 import { SharedRecords } from "./shared-records.ts";
 import type { Reader, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
@@ -79,6 +81,11 @@ export interface StoreStats extends CommitStats {
 export interface Store {
   /** Runs the function on one consistent state that has every answered commit in it. */
   read<T>(run: (reader: Reader) => Promise<T> | T): Promise<T>;
+  /**
+   * The record as every read that begins now would see it, if it is in memory because `getShared` has read it;
+   * otherwise undefined. Costs neither a state to read nor a promise.
+   */
+  findKept<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Readonly<V> | undefined;
   /**
    * Runs the function and commits what it wrote: serializable, atomic, durable when this resolves. The function may be
    * run several times, so it must have no effects but those on its transaction; an error that it throws ends it.
@@ -168,6 +175,11 @@ export const storeOver = (
         reads -= 1;
         finish();
       }
+    },
+
+    findKept(table, key) {
+      begin();
+      return shared.find(encodeKey(table, key), shared.epoch) as never;
     },
 
     async transact(run, { signal } = {}) {

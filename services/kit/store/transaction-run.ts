@@ -36,9 +36,15 @@ export class CommittedView implements View {
     this.#log = log;
   }
 
-  /** The version that was read; undefined if nothing was read. */
+  /** The version that was read or watched; undefined if nothing was. */
   get version(): number | undefined {
     return this.#watcher?.version;
+  }
+
+  /** Remembers what is written from now on, if it has not begun to. */
+  watch(): void {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    this.#watcher ??= this.#log?.watch();
   }
 
   get(key: ByteString): Uint8Array | undefined {
@@ -75,7 +81,7 @@ export class CommittedView implements View {
     if (this.#snapshot === undefined) {
       // NOTE: the version comes first. A group that is being written right now may or may not be in the snapshot; it
       // counts as written later, so that it is checked and at worst the transaction runs once more.
-      this.#watcher = this.#log?.watch();
+      this.watch();
       this.#epoch = this.#shared.epoch;
       this.#snapshot = this.#engine.snapshot();
     }
@@ -148,6 +154,11 @@ export class TransactionRun implements Transaction {
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]> {
     return this.#reader.list(table, range);
+  }
+
+  expectUnchanged<K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): void {
+    this.#committed.watch();
+    this.reads.keys.add(encodeKey(table, key));
   }
 
   put<K extends KeyTuple, V extends Message>(

@@ -51,6 +51,11 @@ export interface Transaction extends Reader {
    * finding candidates in a range that others add to all the time; read what a decision rests on again, checked.
    */
   readonly snapshot: Reader;
+  /**
+   * Checks at the commit that nobody has written the record since, as after a read. For a caller who knows without a
+   * read what it is now.
+   */
+  expectUnchanged<K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): void;
   /** Creates or replaces the record, with the value as it is now. */
   put<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 
+import type { Jobs } from "../../../services/kit/jobs/jobs.ts";
+import type { Transaction } from "../../../services/kit/store/store.ts";
 import { defineTable, text } from "../../../services/kit/store/table.ts";
 import { JobEntrySchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { eventually } from "../../support/eventually.ts";
 import { jobHarness, leftovers, payload, started } from "./job-harness.ts";
 
 const notes = defineTable({ number: 90, name: "notes", key: [text("id")], value: JobEntrySchema });
@@ -34,6 +37,25 @@ describe("a brief end", () => {
     await store.transact((tx) => jobs.cancel(tx, run?.job.id ?? ""));
     run?.end({ done: true, isBrief: true, apply: (tx) => tx.put(notes, ["alice"], {}) });
     await jobs.idle();
+    expect(await store.read((reader) => reader.list(notes, { limit: 100 }))).toEqual([]);
+  });
+
+  it.each([
+    ["cancelled", (jobs: Jobs, tx: Transaction, id: string) => jobs.cancel(tx, id)],
+    ["replaced", (jobs: Jobs, tx: Transaction, id: string) => jobs.enqueue(tx, { ...jobOf("bob"), id, dueMs: 1e15 })],
+  ])("is not written for a job in memory that was %s before it or together with it", async (_, remove) => {
+    const { store, jobs, held, enqueue } = await jobHarness();
+    jobs.start();
+    await jobs.idle();
+    await enqueue(jobOf("alice"), jobOf("alice"));
+    const [first, second] = await started(held, 2);
+    const apply = (tx: Transaction) => tx.put(notes, ["alice"], {});
+    await store.transact(async (tx) => remove(jobs, tx, first?.job.id ?? ""));
+    first?.end({ done: true, isBrief: true, apply });
+    const removed = store.transact(async (tx) => remove(jobs, tx, second?.job.id ?? ""));
+    second?.end({ done: true, isBrief: true, apply });
+    await removed;
+    await eventually(() => jobs.stats().running === 0, "both have ended");
     expect(await store.read((reader) => reader.list(notes, { limit: 100 }))).toEqual([]);
   });
 

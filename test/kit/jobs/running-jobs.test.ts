@@ -63,24 +63,29 @@ describe("runs of jobs", () => {
     expect([jobs.placesOf("ada", 1), lost.isEnding]).toEqual([1, undefined]);
   });
 
-  test("are known by job and holder, also after their end until jobs are looked for again", () => {
-    const jobs = withRuns(running("1", { holder: "a" }));
-    const knows = () => [jobs.has("1", "a"), jobs.has("1", "b"), jobs.has("2", "a")];
-    expect(knows()).toEqual([true, false, false]);
-    for (const run of jobs) jobs.remove(run);
-    expect(knows()).toEqual([true, false, false]);
+  test("are known by job and holder, and those that end while jobs are looked for until that is over", () => {
+    const [before, during] = [running("1", { holder: "a" }), running("2", { holder: "b" })];
+    const jobs = withRuns(before, during);
+    const knows = () => [jobs.has("1", "a"), jobs.has("2", "b"), jobs.has("2", "a")];
+    expect(knows()).toEqual([true, true, false]);
+    jobs.remove(before);
     jobs.beginTaking();
+    jobs.remove(during);
+    expect(knows()).toEqual([false, true, false]);
+    jobs.endTaking();
     expect(knows()).toEqual([false, false, false]);
   });
 
-  test("may begin until their age ends, and unless they were cancelled since jobs were looked for", () => {
+  test("may begin until their age ends, and unless they are cancelled while jobs are looked for", () => {
     const jobs = withRuns();
     const { lease } = running("1");
     const may = () => [999, 1_000].map((nowMs) => jobs.mayBegin(lease, nowMs));
+    jobs.abort("1");
     expect(may()).toEqual([true, false]);
+    jobs.beginTaking();
     jobs.abort("1");
     expect(may()).toEqual([false, false]);
-    jobs.beginTaking();
+    jobs.endTaking();
     expect(may()).toEqual([true, false]);
   });
 

@@ -50,6 +50,21 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
       expect(store.stats().groups - before).toBeLessThan(20);
     });
 
+    it("runs a transaction again that expected a record to be unchanged which another has written", async () => {
+      const store = await open();
+      const runs: string[] = [];
+      const seesFlag = async (name: string, change: () => Promise<void> | undefined): Promise<void> =>
+        store.transact(async (tx) => {
+          runs.push(name);
+          tx.expectUnchanged(notes, ["flag", name]);
+          tx.put(notes, ["seen", name], { value: "" });
+          if (runs.filter((run) => run === name).length === 1) await change();
+        });
+      await seesFlag("written", () => put(store, ["flag", "written", "up"]));
+      await seesFlag("other", () => put(store, ["flag", "of another", "up"]));
+      expect(runs).toEqual(["written", "written", "other"]);
+    });
+
     it("prevents write skew: of two who each leave because the other stays, one stays", async () => {
       const store = await open();
       await put(store, ["ward", "alice", "on call"], ["ward", "bob", "on call"]);

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { Reader, Store } from "../../../services/kit/store/store.ts";
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "./memory-engine.ts";
 import { put } from "./note-keeping.ts";
@@ -64,6 +65,23 @@ describe("a shared record", () => {
       return [own, await textOf(tx)];
     });
     expect([...seen, await read(store)]).toEqual(["new", undefined, undefined]);
+  });
+
+  test("is found without a read once it was read, while it is as it was", async () => {
+    const { engine, store } = openMemory();
+    const find = () => store.findKept(notes, milk)?.value;
+    await put(store, ["alice", "milk", "old"]);
+    const before = find();
+    await read(store);
+    const kept = find();
+    const release = engine.hold();
+    const written = put(store, ["alice", "milk", "new"]);
+    await eventually(() => find() === undefined, "it is being written");
+    release();
+    await written;
+    const after = find();
+    await read(store);
+    expect([before, kept, after, find()]).toEqual([undefined, "old", undefined, "new"]);
   });
 
   test("is checked at the commit as others are", async () => {
