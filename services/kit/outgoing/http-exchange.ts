@@ -43,6 +43,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #givenUp: Error | undefined;
   #isSettled = false;
+  #isEnded = false;
   #isKept = false;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -92,23 +93,35 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#end();
     this.#complete();
-    clearTimeout(this.#timer);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end();
     this.#settle();
-    clearTimeout(this.#timer);
     this.#answer.reject(error);
   }
 
   #complete(): void {
     if (this.#isSettled) return;
     this.#settle();
+    // Most answers end in the same turn, and need no second timer.
+    if (!this.#isEnded) queueMicrotask(this.#awaitEnd);
+    const { bodyBytesMax } = this.#limits;
+    const body =
+      bodyBytesMax === 0 ? "" : Buffer.concat(this.#parts.splice(0)).subarray(0, bodyBytesMax).toString("utf8");
+    this.#answer.resolve({ status: this.#status, retryAfter: this.#headers["retry-after"], body });
+  }
+
+  readonly #awaitEnd = (): void => {
+    if (this.#isEnded) return;
     this.#timer = setTimeout(() => this.#giveUp(new Error("the body of the answer is too slow")), droppedMsMax);
-    const retryAfter = this.#headers["retry-after"];
-    const body = Buffer.concat(this.#parts.splice(0)).subarray(0, this.#limits.bodyBytesMax).toString("utf8");
-    this.#answer.resolve({ status: this.#status, retryAfter, body });
+  };
+
+  #end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
   }
 
   /** Ends the exchange and its connection; also a request that waits for its connection. */

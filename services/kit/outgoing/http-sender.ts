@@ -35,6 +35,13 @@ export const outcomeOfError = (error: unknown): FailedOutcome => {
   return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
 };
 
+/** The parts of a URL with which a request is sent. */
+interface RequestAddress {
+  readonly href: string;
+  readonly origin: string;
+  readonly path: string;
+}
+
 /** Sends requests to endpoints outside the installation. */
 export interface HttpSender {
   /**
@@ -97,35 +104,51 @@ export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): Htt
   });
   agent.on("disconnect", () => (open -= 1));
 
+  const startsSocket = (): boolean => isConnecting;
   const exchange = (through: Agent, outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
     const { method, url, headers, body = null } = outgoing;
-    const exchanged = new HttpExchange(bounds, signal, () => isConnecting);
+    const { origin, path } = addressOf(url);
+    const exchanged = new HttpExchange(bounds, signal, startsSocket);
     const reset = open >= socketsKeptMax;
-    through.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body, reset }, exchanged);
+    through.dispatch({ origin, path, method, headers, body, reset }, exchanged);
     return exchanged;
   };
 
-  const answerOf = async (outgoing: OutgoingRequest, signal: AbortSignal, bodyBytesMax: number) => {
-    const endMs = performance.now() + requestMsMax;
-    const first = exchange(agent, outgoing, signal, { bodyBytesMax, answerMsMax: requestMsMax });
+  const repeat = async (outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
     try {
-      return await first.answer;
+      return await exchange(agentOfNewSockets, outgoing, signal, bounds).answer;
     } catch (error) {
-      // An endpoint may close a kept connection at the moment at which a request is sent on it.
-      if (!first.isOnKeptSocket || !isClosed(error)) throw error;
-      const answerMsMax = Math.max(1, endMs - performance.now());
-      return exchange(agentOfNewSockets, outgoing, signal, { bodyBytesMax, answerMsMax }).answer;
+      if (signal.aborted) throw signal.reason;
+      throw toSendError(error, requestMsMax);
     }
+  };
+
+  const addresses = new WeakMap<URL, RequestAddress>();
+  /** Where a request goes. Throws ForbiddenAddressError. */
+  const addressOf = (url: URL): RequestAddress => {
+    const { href } = url;
+    let address = addresses.get(url);
+    if (address?.href !== href) {
+      guard.check(url);
+      address = { href, origin: url.origin, path: url.pathname + url.search };
+      addresses.set(url, address);
+    }
+    return address;
   };
 
   return {
     async send(outgoing, signal, bodyBytesMax = 0) {
+      let first: HttpExchange | undefined;
+      const beginMs = performance.now();
       try {
-        guard.check(outgoing.url);
-        return await answerOf(outgoing, signal, bodyBytesMax);
+        first = exchange(agent, outgoing, signal, { bodyBytesMax, answerMsMax: requestMsMax });
+        return await first.answer;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw toSendError(error, requestMsMax);
+        // An endpoint may close a kept connection at the moment at which a request is sent on it.
+        if (first?.isOnKeptSocket !== true || !isClosed(error)) throw toSendError(error, requestMsMax);
+        const answerMsMax = Math.max(1, requestMsMax - (performance.now() - beginMs));
+        return await repeat(outgoing, signal, { bodyBytesMax, answerMsMax });
       }
     },
     close: async () => {
