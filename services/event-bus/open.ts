@@ -216,7 +216,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     random,
     pools: jobPools(limits),
     placeOf: placeOfOwner(circuits),
-    gate: deliveryGate(circuits, new RateLimits()),
+    gate: deliveryGate(store, circuits, new RateLimits()),
     policy: jobPolicies(app),
     handlers: jobHandlers(app, circuits, {
       sender,

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import type { ApiDestinationRecord, ConnectionRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { CreateConnectionAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import {
   ConnectionState,
@@ -8,11 +9,12 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Application } from "../application.ts";
+import type { IdentifiedResource } from "../domain/arns.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { classifyStatus } from "../domain/http-outcome.ts";
-import { findSharedApiDestination } from "../store/api-destination.ts";
-import { findConnectionByArn } from "../store/connection.ts";
+import { findKeptApiDestination, findSharedApiDestination } from "../store/api-destination.ts";
+import { findConnectionByArn, findKeptConnection } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
 import type { AttemptContent } from "./attempt-content.ts";
 import { attemptContent } from "./attempt-content.ts";
@@ -40,7 +42,7 @@ interface Endpoint {
 export const apiDestinationConnector =
   (app: Pick<Application, "store" | "clock">, tools: ApiDestinationTools): Connector =>
   async (attempt) => {
-    const endpoint = await findEndpoint(app, attempt);
+    const endpoint = keptEndpoint(app, attempt) ?? (await findEndpoint(app, attempt));
     if ("kind" in endpoint) return endpoint;
     const content = attemptContent(attempt);
     if ("kind" in content) return content;
@@ -51,14 +53,44 @@ export const apiDestinationConnector =
     }
   };
 
+/** The names in the ARNs of targets, which the deliveries of a rule share, and of connections. */
+const destinationNames = new WeakMap<Target, IdentifiedResource>();
+const connectionNames = new WeakMap<Readonly<ApiDestinationRecord>, IdentifiedResource>();
+
+const destinationOf = (target: Target): IdentifiedResource | undefined =>
+  destinationNames.get(target) ?? named(destinationNames, target, parseIdentifiedArn(target.arn, "api-destination"));
+
+const connectionOf = (record: Readonly<ApiDestinationRecord>): IdentifiedResource | undefined =>
+  connectionNames.get(record) ?? named(connectionNames, record, parseIdentifiedArn(record.connectionArn, "connection"));
+
+const named = <Key extends object>(
+  names: WeakMap<Key, IdentifiedResource>,
+  key: Key,
+  name: IdentifiedResource | undefined,
+): IdentifiedResource | undefined => {
+  if (name !== undefined) names.set(key, name);
+  return name;
+};
+
+/** The endpoint of an attempt if it is in memory, as most are; otherwise, and if it may not be used, undefined. */
+const keptEndpoint = ({ store }: Pick<Application, "store">, { account, target }: DeliveryAttempt) => {
+  const name = destinationOf(target);
+  const destination = name?.account === account ? findKeptApiDestination(store, account, name.name) : undefined;
+  if (destination === undefined || destination.id !== name?.id) return undefined;
+  const { name: connectionName = "", id } = connectionOf(destination) ?? {};
+  const connection = findKeptConnection(store, account, connectionName);
+  if (connection?.id !== id || connection?.state !== ConnectionState.AUTHORIZED) return undefined;
+  return { destination, connection };
+};
+
 const findEndpoint = async (
   app: Pick<Application, "store">,
   { account, target }: DeliveryAttempt,
 ): Promise<Endpoint | AttemptOutcome> => {
-  const named = parseIdentifiedArn(target.arn, "api-destination");
+  const name = destinationOf(target);
   const { destination, connection } = await app.store.read(async (reader) => {
-    const found = named?.account === account ? await findSharedApiDestination(reader, account, named.name) : undefined;
-    const current = found?.id === named?.id ? found : undefined;
+    const found = name?.account === account ? await findSharedApiDestination(reader, account, name.name) : undefined;
+    const current = found?.id === name?.id ? found : undefined;
     return {
       destination: current,
       connection: current && (await findConnectionByArn(reader, account, current.connectionArn)),

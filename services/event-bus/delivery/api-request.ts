@@ -31,24 +31,43 @@ interface ApiRequestParts {
  * win over those of the target. Throws TypeError if the endpoint is not a URL.
  */
 export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
-  const { destination, auth, token, parameters, content, event } = parts;
+  const { destination, auth, parameters, content, event } = parts;
   const invocation = auth.invocationHttpParameters;
   const method = methodName(destination);
   return {
     method,
     url: requestUrl(destination, parameters, invocation, event),
-    headers: outgoingHeaders(
-      Object.entries(currentTraceHeaders()),
-      contentHeaders(content),
-      dynamicEntries(parameters?.headerParameters, event),
-      parametersOf(invocation?.headerParameters),
-      authorizationHeaders(auth, token),
-    ),
+    // The names of these are lower-case, and all other headers win over them.
+    headers: { ...currentTraceHeaders(), ...ownHeaders(parts) },
     body:
       method === "GET" || method === "HEAD"
         ? undefined
         : withMembers(content.body, parametersOf(invocation?.bodyParameters)),
   };
+};
+
+/** The headers of requests that differ in nothing but their bodies. */
+interface FixedHeaders {
+  readonly contentType: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The headers of the last request with the credentials of a connection, if they are those of others. */
+const fixedHeaders = new WeakMap<CreateConnectionAuthParameters, FixedHeaders>();
+
+const ownHeaders = ({ auth, token, parameters, content, event }: ApiRequestParts): Readonly<Record<string, string>> => {
+  const dynamic = dynamicEntries(parameters?.headerParameters, event);
+  const isFixed = dynamic.length === 0 && token === undefined && content.attributes.length === 0;
+  const fixed = isFixed ? fixedHeaders.get(auth) : undefined;
+  if (fixed !== undefined && fixed.contentType === content.contentType) return fixed.headers;
+  const headers = outgoingHeaders(
+    contentHeaders(content),
+    dynamic,
+    parametersOf(auth.invocationHttpParameters?.headerParameters),
+    authorizationHeaders(auth, token),
+  );
+  if (isFixed) fixedHeaders.set(auth, { contentType: content.contentType, headers });
+  return headers;
 };
 
 /** The parameters of a connection that have a name; one without a value has an empty one. */
@@ -62,11 +81,15 @@ export const setQuery = (url: URL, parameters: readonly NamedValue[]): void => {
   for (const [name, value] of parameters) url.searchParams.set(name, value);
 };
 
+const methodNames = new Map(
+  ApiDestinationHttpMethodSchema.values.map(({ number, name }) => [
+    number,
+    name.replace("API_DESTINATION_HTTP_METHOD_", "") as OutgoingRequest["method"],
+  ]),
+);
+
 const methodName = ({ httpMethod }: Readonly<ApiDestinationRecord>): OutgoingRequest["method"] =>
-  (ApiDestinationHttpMethodSchema.value[httpMethod]?.name ?? "").replace(
-    "API_DESTINATION_HTTP_METHOD_",
-    "",
-  ) as OutgoingRequest["method"];
+  methodNames.get(httpMethod) ?? ("" as OutgoingRequest["method"]);
 
 /** The URLs of destinations that have neither placeholders nor parameters. */
 const fixedUrls = new WeakMap<Readonly<ApiDestinationRecord>, URL>();
@@ -94,7 +117,9 @@ const requestUrl = (
 };
 
 const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: () => string): NamedValue[] =>
-  Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event())]);
+  parameters === undefined
+    ? []
+    : Object.entries(parameters).map(([name, value]) => [name, dynamicValue(value, event())]);
 
 const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: string | undefined): NamedValue[] => {
   const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey } = auth;

@@ -67,6 +67,7 @@ export class Circuits {
   }
 
   #set(destination: string, state: CircuitState): void {
+    if (state === this.#states.get(destination)) return;
     if (isOpen(state)) this.#openCount += 1;
     this.#states.set(destination, state);
   }

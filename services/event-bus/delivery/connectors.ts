@@ -1,3 +1,4 @@
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { Application } from "../application.ts";
 import type { ApiDestinationTools } from "./api-destination-connector.ts";
@@ -83,18 +84,28 @@ const connectorOfKind = (kind: ServiceKind, { endpoints, client, streams }: Conn
 };
 
 /**
- * Returns the function that finds the connector of a target by its ARN. A delivery to a target of another kind fails
+ * Returns the function that finds the connector of a target, by its ARN. A delivery to a target of another kind fails
  * permanently, so it leaves a dead letter.
  */
-export const connectorFinder = (app: Application, tools: ConnectorTools): ((targetArn: string) => Connector) => {
+export const connectorFinder = (app: Application, tools: ConnectorTools): ((target: Target) => Connector) => {
   const rows = connectorRows(app, tools).map((row) => ({ ...row, connector: inRole(app, row.action, row.connector) }));
-  return (targetArn) => {
+  const find = (targetArn: string): Connector => {
     const parsed = parseArn(targetArn);
     const row = rows.find(
       ({ services, resourcePrefix }) =>
         parsed !== undefined && services.includes(parsed.service) && parsed.resource.startsWith(resourcePrefix),
     );
     return row?.connector ?? noConnector;
+  };
+  // The deliveries of a rule share its target.
+  const found = new WeakMap<Target, Connector>();
+  return (target) => {
+    let connector = found.get(target);
+    if (connector === undefined) {
+      connector = find(target.arn);
+      found.set(target, connector);
+    }
+    return connector;
   };
 };
 

@@ -67,7 +67,7 @@ interface Run {
 export const deliveryHandler =
   (
     app: Application,
-    connectorOf: (targetArn: string) => Connector,
+    connectorOf: (target: Target) => Connector,
     circuits: Pick<Circuits, "succeeded" | "failed">,
   ): JobHandler =>
   async (job, context) => {
@@ -78,7 +78,7 @@ export const deliveryHandler =
         done: true,
         apply: (transaction) => startNextOfLane(app, transaction, fromBinary(DeliveryRecordSchema, job.payload)),
       };
-    const event = await openEvent(run);
+    const event = run.event.sealed === undefined ? run.event : await openEvent(run);
     if ("kind" in event) return settle(run, event);
     logAttemptStart(run, event);
     const outcome = await attemptDelivery(run, event, connectorOf, context.signal);
@@ -113,7 +113,6 @@ const readRunBy = async (app: Application, reader: Reader, job: Job, count: numb
 
 /** The event with all its members. While the key of its bus cannot be used, the delivery is retried. */
 const openEvent = async ({ app, delivery, event }: Run): Promise<EventRecord | AttemptOutcome> => {
-  if (event.sealed === undefined) return event;
   try {
     return await app.store.read((reader) => app.sealing.open(reader, delivery.account, event));
   } catch (error) {
@@ -125,11 +124,11 @@ const openEvent = async ({ app, delivery, event }: Run): Promise<EventRecord | A
 const attemptDelivery = async (
   { app, job, delivery, target, eventKey }: Run,
   event: EventRecord,
-  connectorOf: (targetArn: string) => Connector,
+  connectorOf: (target: Target) => Connector,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
   try {
-    return await connectorOf(target.arn)({
+    return await connectorOf(target)({
       account: delivery.account,
       event,
       target,
@@ -200,16 +199,31 @@ const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | 
 const endDelivered = (run: Run): JobOutcome => {
   const { app, delivery, eventKey } = run;
   const isBrief = delivery.lane === undefined && app.clock.now() - eventKey.ingestedMs < app.limits.eventLogMs / 2;
-  const ended = end(run, (transaction) => {
-    logDelivered(run, transaction);
-    countDelivery(transaction, "delivered");
-  });
-  return { ...ended, isBrief };
+  return {
+    done: true,
+    isBrief,
+    apply: (transaction) => {
+      logDelivered(run, transaction);
+      countDelivery(transaction, "delivered");
+      return release(run, transaction);
+    },
+  };
 };
 
 /** The event is no longer needed for this delivery, and the next one of its lane may begin. */
-const release = async ({ app, job, delivery, eventKey }: Run, transaction: Transaction): Promise<void> => {
-  await releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
+const release = ({ app, job, delivery, eventKey }: Run, transaction: Transaction): Promise<void> | void => {
+  const keptSinceMs = app.clock.now() - app.limits.eventLogMs;
+  const released = releaseEvent(transaction, eventKey, deliveryHolder(job.id), keptSinceMs);
+  return delivery.lane === undefined ? released : goOn(app, transaction, delivery, released);
+};
+
+const goOn = async (
+  app: Application,
+  transaction: Transaction,
+  delivery: DeliveryRecord,
+  released: Promise<void> | undefined,
+): Promise<void> => {
+  await released;
   await startNextOfLane(app, transaction, delivery);
 };
 

@@ -1,5 +1,7 @@
+import { LRUCache } from "lru-cache";
+
 import type { OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "../../kit/jobs/jobs.ts";
-import type { Reader } from "../../kit/store/store.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
 import { accountOfOwner, redriveOfOwner, targetOfOwner } from "../domain/delivery-owner.ts";
 import { lettersNow } from "../domain/redrive-pace.ts";
 import type { Limits } from "../limits.ts";
@@ -30,13 +32,32 @@ export const jobPools = (
  */
 type PoolName = "answering" | "trial" | "authorizations" | "internal" | "fanOuts";
 
+/** The parts of the name of an owner. */
+interface OwnerParts {
+  /** Undefined: it has no deliveries. */
+  readonly target: string | undefined;
+  readonly account: string;
+}
+
+/** The parts of the owners that were used last: each is asked for several times for each of its jobs. */
+const parts = new LRUCache<string, OwnerParts>({ max: 10_000 });
+
+const ownerParts = (owner: string): OwnerParts => {
+  let found = parts.get(owner);
+  if (found === undefined) {
+    found = { target: targetOfOwner(owner), account: accountOfOwner(owner) };
+    parts.set(owner, found);
+  }
+  return found;
+};
+
 /** The pool of an owner's jobs; accounts take turns in each, then the destinations of an account. */
 export const placeOfOwner =
   (circuits: Pick<Circuits, "isAnswering">): ((owner: string) => OwnerPlace) =>
   (owner) => {
-    const group = accountOfOwner(owner);
+    const { target, account: group } = ownerParts(owner);
     const place = (pool: PoolName): OwnerPlace => ({ pool, group });
-    if (targetOfOwner(owner) !== undefined) return place(circuits.isAnswering(owner) ? "answering" : "trial");
+    if (target !== undefined) return place(circuits.isAnswering(owner) ? "answering" : "trial");
     if (owner.startsWith("fan-out/")) return place("fanOuts");
     return place(owner.startsWith("connection/") ? "authorizations" : "internal");
   };
@@ -47,17 +68,29 @@ const unlimited = { count: Number.POSITIVE_INFINITY, againMs: Number.POSITIVE_IN
  * Lets deliveries start as their destination's circuit and its rate limit allow, the steps of a redrive at its rate,
  * and all other jobs at once.
  */
-export const deliveryGate = (circuits: Pick<Circuits, "roomOf">, rates: RateLimits): OwnerGate => ({
+export const deliveryGate = (
+  store: Pick<Store, "findKept">,
+  circuits: Pick<Circuits, "roomOf">,
+  rates: RateLimits,
+): OwnerGate => ({
   async roomOf(reader, owner, running, nowMs) {
-    const target = targetOfOwner(owner);
+    const { target } = ownerParts(owner);
     if (target === undefined) return roomOfRedrive(reader, owner, nowMs);
     const room = circuits.roomOf(owner, running, nowMs);
     if (room.count === 0) return room;
     const rate = await rates.roomOf(reader, target, nowMs);
     return rate !== undefined && rate.count < room.count ? rate : room;
   },
+  roomNow(owner, running, nowMs) {
+    const { target } = ownerParts(owner);
+    if (target === undefined) return undefined;
+    const room = circuits.roomOf(owner, running, nowMs);
+    if (room.count === 0 || !rates.mayLimit(target)) return room;
+    const rate = rates.roomNow(store, target, nowMs);
+    return rate !== undefined && rate.count >= room.count ? room : rate;
+  },
   begin(owner, nowMs) {
-    const target = targetOfOwner(owner);
+    const { target } = ownerParts(owner);
     if (target !== undefined) rates.begin(target, nowMs);
   },
 });

@@ -1,16 +1,20 @@
 import { LRUCache } from "lru-cache";
 
-import type { Reader } from "../../kit/store/store.ts";
+import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
+import type { IdentifiedResource } from "../domain/arns.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import type { RateState } from "../domain/rate-limit.ts";
 import { afterRequest, atRate, requestsNow } from "../domain/rate-limit.ts";
-import { findSharedApiDestination } from "../store/api-destination.ts";
+import { findKeptApiDestination, findSharedApiDestination } from "../store/api-destination.ts";
 
 /** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
 const destinationsMax = 100_000;
 
 /** A destination's requests, and the limit that applied to the last one. */
 interface LimitState extends RateState {
+  readonly named: IdentifiedResource;
   readonly perSecond: number;
 }
 
@@ -26,14 +30,39 @@ export class RateLimits {
   });
 
   /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
-  async roomOf(reader: Reader, targetArn: string, nowMs: number) {
-    const named = parseIdentifiedArn(targetArn, "api-destination");
+  async roomOf(reader: Reader, targetArn: string, nowMs: number): Promise<OwnerRoom | undefined> {
+    const named = this.#nameIn(targetArn);
     const destination = named && (await findSharedApiDestination(reader, named.account, named.name));
     if (destination === undefined || destination.id !== named?.id) return undefined;
-    const perSecond = destination.rateLimit;
+    return this.#roomAt(targetArn, named, destination, nowMs);
+  }
+
+  /** False if the target is of a kind that has no limits. */
+  mayLimit(targetArn: string): boolean {
+    return this.#nameIn(targetArn) !== undefined;
+  }
+
+  /** The same if the target has a limit that is in memory; otherwise undefined. */
+  roomNow(store: Pick<Store, "findKept">, targetArn: string, nowMs: number): OwnerRoom | undefined {
+    const named = this.#nameIn(targetArn);
+    const destination = named && findKeptApiDestination(store, named.account, named.name);
+    if (destination === undefined || destination.id !== named?.id) return undefined;
+    return this.#roomAt(targetArn, named, destination, nowMs);
+  }
+
+  #nameIn(targetArn: string): IdentifiedResource | undefined {
+    return this.#states.get(targetArn)?.named ?? parseIdentifiedArn(targetArn, "api-destination");
+  }
+
+  #roomAt(
+    targetArn: string,
+    named: IdentifiedResource,
+    { rateLimit: perSecond }: Readonly<ApiDestinationRecord>,
+    nowMs: number,
+  ): OwnerRoom {
     let state = this.#states.get(targetArn);
     if (state?.perSecond !== perSecond) {
-      state = { ...atRate(state, perSecond, nowMs), perSecond };
+      state = { ...atRate(state, perSecond, nowMs), perSecond, named };
       this.#states.set(targetArn, state);
     }
     return requestsNow(state, perSecond, nowMs);
@@ -43,6 +72,7 @@ export class RateLimits {
   begin(targetArn: string, nowMs: number): void {
     const state = this.#states.get(targetArn);
     if (state === undefined) return;
-    this.#states.set(targetArn, { ...afterRequest(state, state.perSecond, nowMs), perSecond: state.perSecond });
+    const { perSecond, named } = state;
+    this.#states.set(targetArn, { ...afterRequest(state, perSecond, nowMs), perSecond, named });
   }
 }

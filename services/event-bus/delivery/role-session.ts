@@ -15,8 +15,10 @@ const serviceNames = [rules.principal];
  */
 export const inRole =
   (app: Roles, action: string, connector: Connector): Connector =>
-  async (attempt) =>
-    refusalOf(app, action, attempt) ?? connector(attempt);
+  (attempt) => {
+    const refusal = refusalOf(app, action, attempt);
+    return refusal === undefined ? connector(attempt) : Promise.resolve(refusal);
+  };
 
 type Roles = Pick<Application, "roles" | "allowsUnknownRoles">;
 type Refused = Extract<AttemptOutcome, { readonly kind: "retry" | "failed" }>;

@@ -79,7 +79,7 @@ export const secretArn = (scope: ArnScope, account: string, connection: string, 
   });
 
 /** A resource whose ARN holds a name and an id. */
-interface IdentifiedResource {
+export interface IdentifiedResource {
   readonly account: string;
   readonly name: string;
   readonly id: string;

@@ -32,11 +32,10 @@ export const isResting = ({ probeMs }: CircuitState, nowMs: number): boolean =>
   isStillAhead(probeMs, askedMsMax, nowMs);
 
 /** The state after a success: the circuit is closed, and one attempt more may run at the same time. */
-export const afterSuccess = ({ room }: CircuitState, roomMax: number): CircuitState => ({
-  failures: 0,
-  room: Math.min(roomMax, room + 1),
-  probeMs: 0,
-});
+export const afterSuccess = (state: CircuitState, roomMax: number): CircuitState =>
+  state.failures === 0 && state.room >= roomMax
+    ? state
+    : { failures: 0, room: Math.min(roomMax, state.room + 1), probeMs: 0 };
 
 /** An attempt that failed and may succeed later. */
 interface CircuitFailure {

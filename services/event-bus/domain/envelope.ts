@@ -32,15 +32,15 @@ export const eventWithoutDetailJson = (event: EventRecord): string =>
   `{"version":"0",${headJson(event, "detailType")}}`;
 
 const headJson = (event: EventRecord, detailTypeName: string): string => {
-  const members: [string, unknown][] = [
-    ["id", event.id],
-    [detailTypeName, event.detailType],
-    ["source", event.source],
-    ["account", event.account],
-    ["time", eventTime(Number(event.timeMs))],
-    ["region", event.region],
-    ...(event.replayName === undefined ? [] : ([["replay-name", event.replayName]] as [string, unknown][])),
-    ["resources", event.resources],
-  ];
-  return members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
+  const { timeMs, replayName, resources } = event;
+  const id = JSON.stringify(event.id);
+  const detailType = JSON.stringify(event.detailType);
+  const source = JSON.stringify(event.source);
+  const account = JSON.stringify(event.account);
+  const region = JSON.stringify(event.region);
+  const replay = replayName === undefined ? "" : `"replay-name":${JSON.stringify(replayName)},`;
+  return (
+    `"id":${id},"${detailTypeName}":${detailType},"source":${source},"account":${account},` +
+    `"time":"${eventTime(Number(timeMs))}","region":${region},${replay}"resources":${JSON.stringify(resources)}`
+  );
 };

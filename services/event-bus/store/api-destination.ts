@@ -4,7 +4,7 @@ import type {
   ApiDestinationRecord,
   ApiDestinationRecordSchema,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Reader, Store, Transaction } from "../../kit/store/store.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { changeCount, countRecords } from "./account-count.ts";
 import { apiDestinations, destinationsByConnection } from "./layout.ts";
@@ -24,6 +24,13 @@ export const findSharedApiDestination = (
   account: string,
   name: string,
 ): Promise<Readonly<ApiDestinationRecord> | undefined> => reader.getShared(apiDestinations, [account, name]);
+
+/** The API destination if it is in memory, as all reads that begin now would see it; frozen. */
+export const findKeptApiDestination = (
+  store: Pick<Store, "findKept">,
+  account: string,
+  name: string,
+): Readonly<ApiDestinationRecord> | undefined => store.findKept(apiDestinations, [account, name]);
 
 /** The API destination. Throws API_DESTINATION_NOT_FOUND. */
 export const getApiDestination = async (

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { ConnectionRecord, ConnectionRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Reader, Store, Transaction } from "../../kit/store/store.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { changeCount, countRecords } from "./account-count.ts";
@@ -34,6 +34,13 @@ export const findConnectionByArn = async (
   const connection = await reader.getShared(connections, [account, parsed.name]);
   return connection?.id === parsed.id ? connection : undefined;
 };
+
+/** The connection if it is in memory, as all reads that begin now would see it; frozen. */
+export const findKeptConnection = (
+  store: Pick<Store, "findKept">,
+  account: string,
+  name: string,
+): Readonly<ConnectionRecord> | undefined => store.findKept(connections, [account, name]);
 
 /** Connections of an account by name; only those that are accepted. */
 export const listConnections = (

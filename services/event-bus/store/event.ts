@@ -80,17 +80,24 @@ export const isHeldBy = async (
   holder: string,
 ): Promise<boolean> => (await reader.get(eventHolders, [account, ingestedMs, eventId, holder])) !== undefined;
 
-/** Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. */
-export const releaseEvent = async (
+/**
+ * Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. Reads
+ * nothing of a later event; then nothing has to be waited for.
+ */
+export const releaseEvent = (
   transaction: Transaction,
   key: EventKey,
   holder: string,
   keptSinceMs: number,
-): Promise<void> => {
+): Promise<void> | undefined => {
   const { account, ingestedMs, eventId } = key;
   transaction.delete(eventHolders, [account, ingestedMs, eventId, holder]);
-  if (ingestedMs < keptSinceMs && !(await isHeld(transaction, key)))
-    transaction.delete(events, [account, ingestedMs, eventId]);
+  return ingestedMs < keptSinceMs ? deleteUnheld(transaction, key) : undefined;
+};
+
+const deleteUnheld = async (transaction: Transaction, key: EventKey): Promise<void> => {
+  const { account, ingestedMs, eventId } = key;
+  if (!(await isHeld(transaction, key))) transaction.delete(events, [account, ingestedMs, eventId]);
 };
 
 const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventKey): Promise<boolean> =>
