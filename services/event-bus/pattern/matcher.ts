@@ -68,14 +68,15 @@ export class Matcher<T> {
   *#match(event: FlatEvent): Steps<T[]> {
     const matched: PatternEntry<T>[] = [];
     for (const segment of this.#segments) {
-      const indexes = new Set<number>();
-      yield* walkTree(segment.tree, event, (index) => indexes.add(index));
-      for (const index of indexes) {
+      let indexes: Set<number> | undefined;
+      yield* walkTree(segment.tree, event, (index) => (indexes ??= new Set()).add(index));
+      for (const index of indexes ?? none) {
         const entry = segment.entryAt(index);
         if (entry !== undefined) matched.push(entry);
       }
     }
-    return matched.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))).map((entry) => entry.item);
+    if (matched.length > 1) matched.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+    return matched.map(({ item }) => item);
   }
 
   *#change(entries: readonly PatternEntry<T>[], removedNames: readonly string[]): Steps<Matcher<T>> {
@@ -100,6 +101,8 @@ export class Matcher<T> {
     return new Matcher(segments.filter(({ count }) => count > 0));
   }
 }
+
+const none: readonly number[] = [];
 
 /** Names that are removed in one step. */
 const namesStepMax = 256;

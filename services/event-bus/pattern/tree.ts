@@ -116,6 +116,11 @@ export class Tree {
     this.#nodes.each(node * listsOfNode + endList, found);
   }
 
+  /** Whether the absence of a path leads from the node to another one. */
+  hasAbsences(node: number): boolean {
+    return this.#nodes.count(node * listsOfNode + absenceList) > 0;
+  }
+
   /** Calls `found` with each node to which the absence of a path leads. */
   eachAbsence(node: number, found: (path: number, child: number) => void): void {
     this.#nodes.each(node * listsOfNode + absenceList, found);

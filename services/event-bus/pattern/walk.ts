@@ -30,8 +30,9 @@ interface PathLeaves {
 }
 
 /** A field of a node with the leaves of its path. */
-interface PresentField extends PathLeaves {
+interface PresentField {
   readonly field: number;
+  readonly at: PathLeaves;
 }
 
 class Walk {
@@ -45,7 +46,10 @@ class Walk {
   #visitedBound: Map<number, Set<string>> | undefined;
   #pathsByArray: Map<number, Set<number>> | undefined;
   /** Where a binding to an array's elements is narrowed to, by the later paths. */
-  readonly #narrowed = new Map<ReadonlySet<number>, Map<number, Narrowed>>();
+  #narrowed: Map<ReadonlySet<number>, Map<number, Narrowed>> | undefined;
+  /** The binding with which the nodes are entered to which the conditions of a leaf lead. */
+  #bound: Binding = noBinding;
+  readonly #enterBound = (child: number): void => this.#enter(child, this.#bound);
 
   constructor(tree: Tree, event: FlatEvent, found: (pattern: number) => void) {
     this.#tree = tree;
@@ -62,17 +66,19 @@ class Walk {
     for (let visit = this.#waiting.pop(); visit !== undefined; visit = this.#waiting.pop()) {
       const { node, binding } = visit;
       this.#tree.eachEnd(node, this.#found);
-      for (const { field, path, leaves } of this.#fieldsOf(node))
-        for (const { leaf, membership } of this.#compatible(path, leaves, binding)) {
+      for (const { field, at } of this.#fieldsOf(node))
+        for (const { leaf, membership } of this.#compatible(at.path, at.leaves, binding)) {
           looked += 1;
           if (looked % stepLeavesMax === 0) yield;
-          const bound = bind(binding, path, membership);
-          if (bound !== undefined)
-            this.#tree.conditions.find(field, this.#probeOf(leaf), (child) => this.#enter(child, bound));
+          const bound = bind(binding, at.path, membership);
+          if (bound === undefined) continue;
+          this.#bound = bound;
+          this.#tree.conditions.find(field, this.#probeOf(leaf), this.#enterBound);
         }
-      this.#tree.eachAbsence(node, (path, child) => {
-        if (this.#isAbsent(path, binding)) this.#enter(child, binding);
-      });
+      if (this.#tree.hasAbsences(node))
+        this.#tree.eachAbsence(node, (path, child) => {
+          if (this.#isAbsent(path, binding)) this.#enter(child, binding);
+        });
     }
   }
 
@@ -84,9 +90,10 @@ class Walk {
   /** The fields of a node of which the event has leaves. */
   #fieldsOf(node: number): PresentField[] {
     const fields: PresentField[] = [];
+    if (this.#tree.fieldCount(node) === 0) return fields;
     const add = (field: number, pathId: number): void => {
-      const present = this.#leaves.get(pathId);
-      if (field !== -1 && present !== undefined) fields.push({ field, ...present });
+      const at = this.#leaves.get(pathId);
+      if (field !== -1 && at !== undefined) fields.push({ field, at });
     };
     if (this.#tree.fieldCount(node) > this.#leaves.size)
       for (const path of this.#leaves.keys()) add(this.#tree.fieldOf(node, path), path);
@@ -135,6 +142,7 @@ class Walk {
 
   /** The innermost element around this one, or itself, whose array holds a leaf of a later path. */
   #narrow(element: Membership, later: ReadonlySet<number>): Membership | undefined {
+    this.#narrowed ??= new Map();
     let known = this.#narrowed.get(later);
     if (known === undefined) this.#narrowed.set(later, (known = new Map()));
     const passed: number[] = [];
