@@ -110,5 +110,5 @@ export const packed = (message: Message): Any => {
 };
 
 /** Headers as the runner compares them: lines of one name are one entry with several values. */
-export const headerLines = (headers: Headers): HeaderLines[] =>
+export const headerLines = (headers: Iterable<[string, string]>): HeaderLines[] =>
   [...headers].map(([name, value]) => ({ name, value: value.split(/,\s*/) }));

@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 
+import type { RequestHeaders } from "../../kit/server/request-headers.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
 /** The request header, or RPC metadata, by which a caller chooses a revision of the interface. */
@@ -49,7 +50,7 @@ const revisionB: Revision = {
 };
 
 /** The revision in which a call is made. Throws UNKNOWN_REVISION. */
-export const revisionOf = (requestHeader: Headers): Revision => {
+export const revisionOf = (requestHeader: RequestHeaders): Revision => {
   const name = requestHeader.get(revisionHeader) ?? revisionA.name;
   const revision = [revisionA, revisionB].find((each) => each.name === name);
   if (revision === undefined) throw fault(ErrorReason.UNKNOWN_REVISION, { revision: name });

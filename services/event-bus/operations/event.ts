@@ -26,6 +26,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { PutEventsRequestEntry } from "../../../gen/quartet/eventbus/v1/event_pb.ts";
+import type { RequestHeaders } from "../../kit/server/request-headers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { mayUseReservedSource } from "../access/put-access.ts";
 import type { Operation, OperationContext } from "../application.ts";
@@ -76,7 +77,7 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
 const deduplicationHeader = "x-svc-deduplication-id";
 
 /** The deduplication id of a call, for clients that know no such member of entries. Throws PARAMETER_REFUSED. */
-const deduplicationIdOf = (requestHeader: Headers): string | undefined => {
+const deduplicationIdOf = (requestHeader: RequestHeaders): string | undefined => {
   const id = requestHeader.get(deduplicationHeader);
   if (id === null || /^[!-~]{1,120}$/.test(id)) return id ?? undefined;
   const reason = "Must have 1 to 120 printable characters.";

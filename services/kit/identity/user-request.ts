@@ -19,7 +19,7 @@ export const describedRequestHeaders = (request: DescribedRequest): Record<strin
 });
 
 /** The description in the headers of a call; undefined: it has none. */
-export const readDescribedRequest = (headers: Headers): DescribedRequest | undefined => {
+export const readDescribedRequest = (headers: Pick<Headers, "get">): DescribedRequest | undefined => {
   const text = headers.get(header);
   if (text === null) return undefined;
   try {

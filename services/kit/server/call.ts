@@ -10,6 +10,7 @@ import { TracedCall } from "../trace/traced-call.ts";
 import type { ProtocolError } from "../wire/protocol-error.ts";
 import type { CallContext } from "./handlers.ts";
 import { isQuestion } from "./question.ts";
+import { ReceivedHeaders } from "./request-headers.ts";
 import type { Route } from "./route.ts";
 
 /**
@@ -34,9 +35,9 @@ export class Call implements CallContext<unknown> {
   onClose: (() => void) | undefined;
   /** Where decisions on the call are recorded. */
   audit: AuditLog | undefined;
+  readonly requestHeader: ReceivedHeaders;
   readonly #headers: IncomingHttpHeaders;
   readonly #serverLog: Logger;
-  #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
   #controller: AbortController | undefined;
@@ -56,6 +57,7 @@ export class Call implements CallContext<unknown> {
     this.requestId = requestId;
     this.deadlineMs = deadlineMs;
     this.#headers = headers;
+    this.requestHeader = new ReceivedHeaders(headers);
     this.#serverLog = log;
     const { traceparent, tracestate } = headers;
     this.work = new TracedCall(
@@ -77,11 +79,6 @@ export class Call implements CallContext<unknown> {
 
   get method(): DescMethod {
     return this.route.method;
-  }
-
-  get requestHeader(): Headers {
-    this.#requestHeader ??= toHeaders(this.#headers);
-    return this.#requestHeader;
   }
 
   get responseHeader(): Headers {
@@ -151,14 +148,3 @@ export class Call implements CallContext<unknown> {
 
 const oneOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === "string" ? header : undefined;
-
-/** Request metadata as a web Headers object, without the pseudo headers of HTTP/2. */
-const toHeaders = (incoming: IncomingHttpHeaders): Headers => {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming)) {
-    if (value === undefined || name.startsWith(":")) continue;
-    if (typeof value === "string") headers.set(name, value);
-    else for (const one of value) headers.append(name, one);
-  }
-  return headers;
-};

@@ -3,6 +3,7 @@ import type { DescMethod, DescService, MessageInitShape, MessageShape } from "@b
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
+import type { RequestHeaders } from "./request-headers.ts";
 
 /** What a handler knows about the call besides its request. `Access` is what the service's guard returned. */
 export interface CallContext<App, Access = unknown> {
@@ -19,7 +20,7 @@ export interface CallContext<App, Access = unknown> {
   readonly signal: AbortSignal;
   /** The instant, in milliseconds since the epoch, after which nobody waits for the answer. */
   readonly deadlineMs: number | undefined;
-  readonly requestHeader: Headers;
+  readonly requestHeader: RequestHeaders;
   /** Sent before the first message of the answer; changes after that have no effect. */
   readonly responseHeader: Headers;
   /** Sent after the last message of the answer. */

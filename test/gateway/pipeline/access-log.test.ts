@@ -115,7 +115,7 @@ describe("metrics of requests", () => {
 
 describe("a trace", () => {
   test("goes from the client through the gateway to the service", async () => {
-    let received: Headers | undefined;
+    let received: Pick<Headers, "get"> | undefined;
     fixture.answer("ListShelves", (context) => {
       received = context.requestHeader;
       context.log.info("handled");
