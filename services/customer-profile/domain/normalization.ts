@@ -21,9 +21,27 @@ const normalizePhone = (text: string): string => {
 
 const asciiText = /^[ -~]*$/;
 
-const compatibleForm = (text: string): string => (asciiText.test(text) ? text : text.normalize("NFKC"));
+/**
+ * The text without differences that only compatibility characters make. One of them may stand for 18 others, so a text
+ * that no search can name keeps them.
+ */
+const compatibleForm = (text: string): string => {
+  if (asciiText.test(text)) return text;
+  return text.length > compatibleLengthMax ? composedForm(text) : streamSafe(text).normalize("NFKC");
+};
 
-const composedForm = (text: string): string => (asciiText.test(text) ? text : text.normalize("NFC"));
+/** Values of searches and of keys that are added by hand have at most 255 characters. */
+const compatibleLengthMax = 1_000;
+
+const composedForm = (text: string): string => (asciiText.test(text) ? text : streamSafe(text).normalize("NFC"));
+
+/**
+ * The text in Unicode's Stream-Safe Text Format (UAX #15, D4): a grapheme joiner ends each 30 marks in a row, because
+ * marks in a row are brought into an order in quadratic time. U+FF9E and U+FF9F become marks, too.
+ */
+const streamSafe = (text: string): string => text.replace(marksInRow, "$&\u034f");
+
+const marksInRow = /[\p{M}\uff9e\uff9f]{30}/gu;
 
 const normalizeEmail = (text: string): string => composedForm(text.trim()).toLowerCase();
 

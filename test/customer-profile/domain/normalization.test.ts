@@ -42,6 +42,47 @@ describe("names compare without case and surplus space", () => {
   });
 });
 
+describe("texts compare in time that grows with them, and equal ones stay equal", () => {
+  const marks = "\u0301\u0327".repeat(15);
+  const ordered = `${"\u0327".repeat(15)}${"\u0301".repeat(15)}`;
+  const first = `${"\u0327".repeat(15)}${"\u0301".repeat(14)}`;
+  const joiner = "\u034f";
+  const kana = "\uff9e\u0301".repeat(15);
+
+  // comparison, what it is, text, its normal form
+  test.each([
+    ["NAME", "a few marks", "a\u0301\u0327", "\u00e1\u0327"],
+    ["NAME", "the same marks in order", "a\u0327\u0301", "\u00e1\u0327"],
+    [
+      "NAME",
+      "250,000 marks in turns",
+      `A${marks.repeat(8_333)}`,
+      `\u00e1${first}${joiner}${`${ordered}${joiner}`.repeat(8_332)}`,
+    ],
+    [
+      "EMAIL_ADDRESS",
+      "as many of an address",
+      `A${marks.repeat(8_333)}`,
+      `\u00e1${first}${joiner}${`${ordered}${joiner}`.repeat(8_332)}`,
+    ],
+    [
+      "NAME",
+      "30 characters that become marks, and others",
+      `${kana}x`,
+      `${"\u3099".repeat(15)}${"\u0301".repeat(15)}${joiner}x`,
+    ],
+    [
+      "NAME",
+      "a ligature of 18 characters",
+      "\ufdfa",
+      "\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647 \u0648\u0633\u0644\u0645",
+    ],
+    ["NAME", "1,001 of them", "\ufdfa".repeat(1_001), "\ufdfa".repeat(1_001)],
+  ] as const)("%s: %s", (comparison, _what, text, expected) => {
+    expect(normalize(comparison, text) === expected).toBe(true);
+  });
+});
+
 describe("numbers compare by value", () => {
   test.each([
     ["007", "7"],
