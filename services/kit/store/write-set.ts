@@ -14,7 +14,6 @@ export class WriteSet {
   readonly #writes = new Map<ByteString, Uint8Array | undefined>();
   /** Begun by the first search for a range. */
   #runs: KeyRuns | undefined;
-  #sorted: ByteString[] | undefined;
   #bytes = 0;
 
   get writes(): RawWrites {
@@ -31,10 +30,7 @@ export class WriteSet {
   }
 
   set(key: ByteString, payload: Uint8Array | undefined): void {
-    if (!this.#writes.has(key)) {
-      this.#sorted = undefined;
-      this.#runs?.add(key);
-    }
+    if (!this.#writes.has(key)) this.#runs?.add(key);
     this.#writes.set(key, payload);
     this.#bytes += key.length + (payload?.byteLength ?? 0);
   }
@@ -46,7 +42,6 @@ export class WriteSet {
   clear(): void {
     this.#writes.clear();
     this.#runs = undefined;
-    this.#sorted = undefined;
     this.#bytes = 0;
   }
 
@@ -64,22 +59,10 @@ export class WriteSet {
     return this.#runs.hasWithin(bounds);
   }
 
-  /** The changed keys in ascending order. */
-  sortedKeys(): readonly ByteString[] {
-    this.#sorted ??= [...this.#writes.keys()].toSorted(compareBytes);
-    return this.#sorted;
-  }
-
   /** The changes between the bounds, as they are now, in ascending order. */
   within(bounds: Bounds): RawWrite[] {
-    const keys = this.sortedKeys();
-    const found: RawWrite[] = [];
-    for (let index = lowerBound(keys, bounds.low); index < keys.length; index += 1) {
-      const key = keys[index] as ByteString;
-      if (key >= bounds.high) break;
-      found.push({ key, payload: this.#writes.get(key) });
-    }
-    return found;
+    this.#runs ??= new KeyRuns(this.#writes.keys());
+    return this.#runs.within(bounds).map((key) => ({ key, payload: this.#writes.get(key) }));
   }
 }
 
@@ -103,7 +86,7 @@ export const hasKeyWithin = (keys: readonly ByteString[], { low, high }: Bounds)
 
 /**
  * Keys in a few sorted runs, each at least twice as long as the next. A set that grows between searches, as that of a
- * group does with each transaction, is then not sorted again for each of them.
+ * group does with each transaction and that of a transaction that lists, is then not sorted again for each of them.
  */
 class KeyRuns {
   readonly #runs: ByteString[][] = [];
@@ -120,6 +103,15 @@ class KeyRuns {
   hasWithin(bounds: Bounds): boolean {
     if (this.#loose.length > 0) this.#settle();
     return this.#runs.some((run) => hasKeyWithin(run, bounds));
+  }
+
+  /** In ascending order. */
+  within({ low, high }: Bounds): readonly ByteString[] {
+    if (this.#loose.length > 0) this.#settle();
+    const found = this.#runs
+      .map((run) => run.slice(lowerBound(run, low), lowerBound(run, high)))
+      .filter((keys) => keys.length > 0);
+    return found.length < 2 ? (found[0] ?? []) : found.flat().toSorted(compareBytes);
   }
 
   #settle(): void {

@@ -68,6 +68,21 @@ test("a group is compared with each transaction that joins it without being sort
   expect(cpuMs).toBeLessThan(400);
 });
 
+test("a transaction that lists after each of 20,000 changes does not sort them again", () => {
+  const changes = new WriteSet();
+  const { result, cpuMs } = timed(() => {
+    let found = 0;
+    for (let index = 0; index < 20_000; index += 1) {
+      const key = keyOf((index * 7_919) % 20_000);
+      changes.set(key, undefined);
+      found += changes.within({ low: key, high: `${key}\u0000` }).length;
+    }
+    return found;
+  });
+  expect(result).toBe(20_000);
+  expect(cpuMs).toBeLessThan(2_000);
+});
+
 test("random ranges are touched exactly by the keys that lie in them", () => {
   const random = seededRandom(7);
   const word = (): string => [0, 0, 0].map(() => random.pick(["a", "b", "c"])).join("");
@@ -87,6 +102,15 @@ test("random ranges are touched exactly by the keys that lie in them", () => {
       const own = changesOf(added);
       changes.setAll(own);
       log.append(own);
+      for (const { low, high } of bounds) {
+        const within = [...new Set(keys)].filter((key) => key >= low && key < high).toSorted();
+        expect([keys, low, high, changes.within({ low, high }).map(({ key }) => key)]).toEqual([
+          keys,
+          low,
+          high,
+          within,
+        ]);
+      }
       expect([keys, bounds, reads.isTouchedBy(changes)]).toEqual([keys, bounds, isTouched]);
       expect([keys, bounds, log.hasConflict(0, reads)]).toEqual([keys, bounds, isTouched]);
     }
