@@ -2,16 +2,24 @@
 export const limits = {
   /** Domains of one account. */
   domainsPerAccountMax: 100,
-  /** Bytes of a profile's content: paths and values of its fields and keys. */
+  /** Bytes of a profile's content: paths and values of its fields and keys, and 64 for each key added by hand. */
   profileContentBytesMax: 256_000,
   /** Object types of one domain. */
   objectTypesPerDomainMax: 100,
+  /** Characters of the fields and keys of one object type, and uses of its keys. */
+  objectTypeCharactersMax: 256_000,
+  objectTypeUsesMax: 100,
+  /** Fields of one use of a key, and its identifiers; there are 20 of them. */
+  fieldsPerUseMax: 100,
+  identifiersPerUseMax: 20,
   /** Objects of one profile, of all types. */
   objectsPerProfileMax: 1_000,
   /** Bytes of all objects of one profile. */
   objectBytesPerProfileMax: 50 * 1024 * 1024,
   /** Integrations of one domain. */
   integrationsPerDomainMax: 50,
+  /** Bytes of the flow definition and the object types of one integration. */
+  integrationBytesMax: 256_000,
   /** Characters of all keys of one object and of all its texts with accessors in them. */
   composedCharactersMax: 2_048_000,
   /** Tags of one resource. */
@@ -24,6 +32,8 @@ export const limits = {
   pageBytesMax: 3 * 1024 * 1024,
   /** Ranges of candidates that one search reads before it returns a short page. */
   searchWindowsMax: 16,
+  /** Keys and values whose profiles one search lists, over all ranges, before it returns a short page. */
+  searchListsMax: 4_000,
   /** How long a page token is valid, in milliseconds. */
   pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
   /** Records that one transaction of a removal deletes. */

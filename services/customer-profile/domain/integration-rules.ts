@@ -1,6 +1,10 @@
+import { toBinary } from "@bufbuild/protobuf";
+
 import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
+import { FlowDefinitionSchema } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Arn } from "../../kit/arn/arn.ts";
 import { arn, parseArn } from "../../kit/arn/arn.ts";
+import { limits } from "../limits.ts";
 
 /** The members of a requested integration that its rules concern. */
 export interface RequestedIntegration {
@@ -16,10 +20,17 @@ export const findIntegrationProblem = (requested: RequestedIntegration, accountI
     return "it names no object type";
   if (requested.uri === undefined && requested.flowDefinition === undefined)
     return "it has neither an address nor a flow definition";
+  if (bytesOf(requested) > limits.integrationBytesMax)
+    return `its flow definition and object types have more than ${limits.integrationBytesMax} bytes`;
   const instance = instanceOf(requested.uri ?? "");
   if (instance !== undefined && instance.account !== accountId)
     return "its contact center instance is of another account";
   return undefined;
+};
+
+const bytesOf = ({ objectTypeNames, flowDefinition }: RequestedIntegration): number => {
+  const flowBytes = flowDefinition === undefined ? 0 : toBinary(FlowDefinitionSchema, flowDefinition).byteLength;
+  return Object.entries(objectTypeNames).reduce((sum, [event, name]) => sum + event.length + name.length, flowBytes);
 };
 
 /** The contact center instance that an address names, as `arn:<partition>:connect:<region>:<account>:instance/<id>`. */
@@ -39,11 +50,11 @@ export const instanceAddresses = (uri: string): readonly string[] => {
   return dialectPartitions.map((partition) => arn({ ...instance, partition }));
 };
 
-/** The names of all object types that an integration imports. */
-export const objectTypesOf = (requested: RequestedIntegration): readonly string[] => [
-  ...(requested.objectTypeName === undefined ? [] : [requested.objectTypeName]),
-  ...Object.values(requested.objectTypeNames),
-];
+/** The names of all object types that an integration imports, each once. */
+export const objectTypesOf = (requested: RequestedIntegration): ReadonlySet<string> => {
+  const names = new Set(Object.values(requested.objectTypeNames));
+  return requested.objectTypeName === undefined ? names : names.add(requested.objectTypeName);
+};
 
 /** The address of an integration that names none: domain, connector, object type and the instant in milliseconds. */
 export const generatedUri = (domainName: string, requested: RequestedIntegration, nowMs: number): string =>

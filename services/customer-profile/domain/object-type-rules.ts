@@ -1,3 +1,4 @@
+import { limits } from "../limits.ts";
 import type { ObjectMapping } from "./object-mapping.ts";
 import { fieldNamesOf } from "./object-mapping.ts";
 import { isReadableSource } from "./object-source.ts";
@@ -11,7 +12,28 @@ const keysMax = 10;
  * Why an object type is not valid, as a message for its author; undefined if it is. Only the first problem is named.
  */
 export const findObjectTypeProblem = (mapping: ObjectMapping): string | undefined =>
-  findFieldProblem(mapping) ?? findKeyProblem(mapping) ?? findIdentifierProblem(mapping);
+  findSizeProblem(mapping) ?? findFieldProblem(mapping) ?? findKeyProblem(mapping) ?? findIdentifierProblem(mapping);
+
+const findSizeProblem = ({ fields, keys }: ObjectMapping): string | undefined => {
+  let characters = 0;
+  for (const [name, { source = "", target = "" }] of Object.entries(fields))
+    characters += name.length + source.length + target.length;
+  let uses = 0;
+  for (const [name, { items }] of Object.entries(keys)) {
+    characters += name.length;
+    uses += items.length;
+    for (const { standardIdentifiers, fieldNames } of items) {
+      if (fieldNames.length > limits.fieldsPerUseMax)
+        return `a use of key ${name} has more than ${limits.fieldsPerUseMax} fields`;
+      if (standardIdentifiers.length > limits.identifiersPerUseMax)
+        return `a use of key ${name} has more than ${limits.identifiersPerUseMax} identifiers`;
+      for (const fieldName of fieldNames) characters += fieldName.length;
+    }
+  }
+  if (uses > limits.objectTypeUsesMax) return `its keys have more than ${limits.objectTypeUsesMax} uses`;
+  if (characters <= limits.objectTypeCharactersMax) return undefined;
+  return `its fields and keys have more than ${limits.objectTypeCharactersMax} characters`;
+};
 
 const findFieldProblem = ({ fields }: ObjectMapping): string | undefined => {
   for (const [name, { source, target }] of Object.entries(fields)) {

@@ -11,6 +11,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ObjectTypeRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { idBytes } from "../domain/identifier.ts";
 import { definitionOf, getTemplate } from "../domain/object-type-definition.ts";
@@ -41,10 +42,7 @@ export const putProfileObjectType: Operation<"putProfileObjectType"> = async (re
     const problem = findObjectTypeProblem(definition);
     if (problem !== undefined) throw fault(ErrorReason.OBJECT_TYPE_INVALID, { problem });
     const before = await stored.findObjectType(transaction, domainId, request.objectTypeName);
-    const countMax = limits.objectTypesPerDomainMax;
-    const others = await stored.listObjectTypes(transaction, domainId, undefined, countMax);
-    if (before === undefined && others.length >= countMax)
-      throw fault(ErrorReason.TOO_MANY_OBJECT_TYPES, { limit: String(countMax) });
+    if (before === undefined) await refuseOneMore(transaction, domainId);
     const after = create(ObjectTypeRecordSchema, {
       ...definition,
       typeId: before?.typeId ?? typeId,
@@ -115,6 +113,12 @@ export const listProfileObjectTypeTemplates: Operation<"listProfileObjectTypeTem
   const { items, ...next } = page.cut(found, ({ templateId }) => templateId);
   const shown = items.map(({ templateId, sourceName, sourceObject }) => ({ templateId, sourceName, sourceObject }));
   return { items: shown, ...next };
+};
+
+const refuseOneMore = async (reader: Reader, domainId: Uint8Array): Promise<void> => {
+  const countMax = limits.objectTypesPerDomainMax;
+  const others = await stored.listObjectTypes(reader, domainId, undefined, countMax);
+  if (others.length >= countMax) throw fault(ErrorReason.TOO_MANY_OBJECT_TYPES, { limit: String(countMax) });
 };
 
 const typeItem = (objectTypeName: string, record: ObjectTypeRecord) => {

@@ -58,12 +58,11 @@ const searchPage = async (
   const items: Profile[] = [];
   let bytes = 0;
   let after = page.after === undefined ? undefined : idBytes(page.after);
-  for (let windows = 0; windows < limits.searchWindowsMax; windows += 1) {
-    const window: SearchWindow = decideWindow(
-      clauses,
-      isEveryClauseNeeded,
-      await listHits(reader, domain, clauses, after, page.lookFor),
-    );
+  let listCount = 0;
+  for (let windows = 0; windows < limits.searchWindowsMax && listCount < limits.searchListsMax; windows += 1) {
+    const lists = await listHits(reader, domain, clauses, after, page.lookFor);
+    listCount += lists.length;
+    const window: SearchWindow = decideWindow(clauses, isEveryClauseNeeded, lists);
     for (const [index, hit] of window.hits.entries()) {
       const found = await findProfile(reader, domain, hit.profileId, nowMs);
       if (found === undefined) continue;

@@ -44,6 +44,30 @@ describe("an object type", () => {
       "it has more than 10 keys",
     ],
     [fields(), { own: create(ObjectTypeKeysSchema) }, "key own has no use"],
+    [
+      fields(),
+      keys(
+        good,
+        Array.from({ length: 101 }, () => "a"),
+      ),
+      "a use of key own has more than 100 fields",
+    ],
+    [
+      fields(),
+      keys({ own: Array.from({ length: 21 }, () => "PROFILE") }),
+      "a use of key own has more than 20 identifiers",
+    ],
+    [
+      fields(),
+      { own: create(ObjectTypeKeysSchema, { items: Array.from({ length: 101 }, () => ({ fieldNames: ["a"] })) }) },
+      "its keys have more than 100 uses",
+    ],
+    [fields("_source.a", `_profile.Attributes.${"b".repeat(255_950)}`), keys(good), undefined],
+    [
+      fields("_source.a", `_profile.Attributes.${"b".repeat(256_000)}`),
+      keys(good),
+      "its fields and keys have more than 256000 characters",
+    ],
     [fields(), keys(good, ["a", "c"]), "key own names field c, which the type does not have"],
     [fields(), keys(good, []), "key own names field own, which the type does not have"],
     [fields(), keys({ own: ["PROFILE"] }), "it has 0 UNIQUE keys instead of one"],

@@ -42,6 +42,24 @@ describe("putIntegration", () => {
     });
   });
 
+  test("reads an object type once that it imports for many events, and refuses more than it may have", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    const fields = Object.fromEntries(
+      Array.from({ length: 4_000 }, (_, index) => [`f${index}`, { source: "_source.a" }]),
+    );
+    const keys = { f0: { items: [{ standardIdentifiers: ["UNIQUE", "PROFILE"] }] } };
+    await client.putProfileObjectType({ domainName: "shop", objectTypeName: "t", description: "d", fields, keys });
+    const eventsOf = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}`, "t"]));
+    const put = (objectTypeNames: Record<string, string>) =>
+      refusalOf(client.putIntegration({ domainName: "shop", uri, objectTypeNames }));
+    expect(await put(eventsOf(40_000))).toBe("answered");
+    expect(await put(eventsOf(60_000))).toBe(
+      "INTEGRATION_INVALID: The integration is not valid: its flow definition and object types have more than 256000 bytes",
+    );
+  });
+
   test("refuses, in this order", async () => {
     const { client } = await startHarness();
     const put = (request: object) => refusalOf(client.putIntegration({ domainName: "shop", ...request }));

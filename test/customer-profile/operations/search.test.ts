@@ -149,6 +149,36 @@ describe("searchProfiles", () => {
     expect(second.nextToken).toBeUndefined();
   });
 
+  test("reads one range a page for many values, and finds nothing twice and all at last", async () => {
+    const { client } = await startHarness();
+    await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
+    const values = Array.from({ length: 999 }, (_, index) => `v${index}`);
+    const made: string[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      const { profileId } = await client.createProfile({ domainName: "shop", accountNumber: `${index}` });
+      await client.addProfileKey({ domainName: "shop", profileId, keyName: "group", values });
+      made.push(profileId);
+    }
+    const last = made.toSorted().at(-1) ?? "";
+    const account = `${made.indexOf(last)}`;
+    const search = {
+      domainName: "shop",
+      keyName: "group",
+      values,
+      additionalSearchKeys: [{ keyName: "_account", values: [account] }],
+      logicalOperator: "AND",
+      maxResults: 1,
+    };
+    const pages: string[][] = [];
+    let nextToken: string | undefined;
+    do {
+      const page = await client.searchProfiles({ ...search, nextToken });
+      pages.push(page.items.map(({ profileId }) => profileId));
+      nextToken = page.nextToken;
+    } while (nextToken !== undefined && pages.length < 10);
+    expect(pages).toEqual([[], [last], []]);
+  });
+
   test("refuses, in this order", async () => {
     const { client, clientOf } = await startHarness();
     await shopWithPeople(client);
