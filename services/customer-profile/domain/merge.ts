@@ -1,4 +1,4 @@
-import type { ProfileState } from "./profile-state.ts";
+import type { AddedKey, FieldState, ProfileState } from "./profile-state.ts";
 import { withKeys } from "./profile-state.ts";
 
 /** A profile that takes part in a merge. */
@@ -8,33 +8,42 @@ export interface MergedProfile {
 }
 
 /**
- * The main profile after others were merged into it. It has all their keys and fields. If several have a field, the
- * main profile's value is kept, then that of the first other; for a path with a named source, the source's value is
- * kept, even if it has none. An address counts as one field.
+ * A merge of profiles into a main one, one after the other. The result has all their keys and fields. If several have a
+ * field, the main profile's value is kept, then that of the first other; for a path with a named source, the source's
+ * value is kept, even if it has none. An address counts as one field.
  */
-export const mergeProfiles = (
-  main: MergedProfile,
-  others: readonly MergedProfile[],
-  sources: ReadonlyMap<string, string>,
-  nowMs: number,
-): ProfileState => {
-  const all = [main, ...others];
-  const owners = new Map<string, string>(sources);
-  for (const { id, state } of all)
-    for (const path of state.fields.keys()) if (!owners.has(mergeUnit(path))) owners.set(mergeUnit(path), id);
-  const fields = all.flatMap(({ id, state }) =>
-    [...state.fields].filter(([path]) => owners.get(mergeUnit(path)) === id),
-  );
-  const united = { ...main.state, fields: new Map(fields) };
-  return withKeys(
-    united,
-    others.flatMap(({ state }) => state.keys),
-    nowMs,
-  );
-};
+export class ProfileMerge {
+  readonly #main: ProfileState;
+  /** The profile that supplies each field, by path. */
+  readonly #owners: Map<string, string>;
+  readonly #fields = new Map<string, FieldState>();
+  #keys: readonly AddedKey[] = [];
 
-/** The paths that are kept together: an address with all its lines, any other path alone. */
-const mergeUnit = (path: string): string => (/^\w*Address\./.exec(path)?.[0] ?? path).replace(/\.$/, "");
+  constructor(main: MergedProfile, sources: ReadonlyMap<string, string>) {
+    this.#main = main.state;
+    this.#owners = new Map(sources);
+    this.add(main);
+  }
+
+  /** Merges another profile. */
+  add({ id, state }: MergedProfile): void {
+    for (const [path, field] of state.fields) {
+      const unit = mergeUnit(path);
+      const owner = this.#owners.get(unit);
+      if (owner === undefined) this.#owners.set(unit, id);
+      if ((owner ?? id) === id) this.#fields.set(path, field);
+    }
+    this.#keys = withKeys({ ...state, keys: this.#keys }, state.keys, 0).keys;
+  }
+
+  /** The main profile after the merge so far. */
+  stateAt(nowMs: number): ProfileState {
+    return { ...this.#main, fields: this.#fields, keys: this.#keys, updatedMs: nowMs };
+  }
+}
+
+/** The path of what is kept together: an address with all its lines, any other path alone. */
+const mergeUnit = (path: string): string => /^(\w*Address)\./.exec(path)?.[1] ?? path;
 
 /** Why a merge is not valid, as a message for its author; undefined if it is. */
 export const findMergeProblem = (

@@ -97,13 +97,19 @@ export const withoutKeys = (profile: ProfileState, removed: readonly AddedKey[],
 export const valuesIn = (profile: ProfileState): ProfileValues =>
   new Map([...profile.fields].map(([path, field]) => [path, field.value]));
 
-/** The size of a profile's content, for its limit and the statistics. */
+/** The size of a profile's content, for the statistics. */
 export const contentBytes = (profile: ProfileState): number => {
   let bytes = 0;
   for (const [path, field] of profile.fields) bytes += Buffer.byteLength(path) + Buffer.byteLength(field.value);
   for (const key of profile.keys) bytes += Buffer.byteLength(key.name) + Buffer.byteLength(key.value);
   return bytes;
 };
+
+/** What a key that was added by hand counts besides its text: its entry in the index, which each change compares. */
+const keyEntryBytes = 64;
+
+/** What a profile's keys count towards its limit besides its content. */
+export const indexEntryBytes = ({ keys }: ProfileState): number => keys.length * keyEntryBytes;
 
 /** Objects that one unit of metering covers. */
 const objectsPerUnit = 100;

@@ -2,6 +2,7 @@ import { fromJsonString, toJsonString } from "@bufbuild/protobuf";
 
 import type { EngagementPreferences, Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
 import { EngagementPreferencesSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import { limits } from "../limits.ts";
 import type { TextField } from "./profile-fields.ts";
 import {
   addressFields,
@@ -23,7 +24,7 @@ export type ProfileMembers = Partial<Record<TextField["member"], string>> &
     readonly engagementPreferences?: EngagementPreferences;
   };
 
-/** The texts that are set in a request, by path. */
+/** The texts that are set in a request, by path; of more attributes than a profile may have not all. */
 export const valuesOf = (members: ProfileMembers): ProfileValues => {
   const values = new Map<string, string>();
   const set = (path: string, text: string | undefined) => {
@@ -34,7 +35,13 @@ export const valuesOf = (members: ProfileMembers): ProfileValues => {
     const address = members[member];
     if (address !== undefined) for (const line of addressLines) set(`${path}.${line.path}`, address[line.member]);
   }
-  for (const [name, text] of Object.entries(members.attributes)) values.set(attributesPrefix + name, text);
+  let attributeBytes = 0;
+  for (const [name, text] of Object.entries(members.attributes)) {
+    values.set(attributesPrefix + name, text);
+    if (text !== "") attributeBytes += attributesPrefix.length + name.length + text.length;
+    // What is read already is more than a profile may have, and nothing that follows takes of it.
+    if (attributeBytes > limits.profileContentBytesMax) break;
+  }
   if (members.engagementPreferences !== undefined)
     values.set(engagementPreferencesPath, toJsonString(EngagementPreferencesSchema, members.engagementPreferences));
   return values;

@@ -11,24 +11,27 @@ import { keysOf, putObject, readObject, removeObject } from "../store/object.ts"
 import { findTypeKey } from "../store/object-type-key.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 
+/** The number and size of the objects of some profiles. Throws TOO_MANY_OBJECTS and OBJECTS_TOO_LARGE. */
+export const amountsTogether = (profiles: readonly StoredProfile[]): ObjectAmounts => {
+  const objectCount = profiles.reduce((sum, { record }) => sum + record.objectCount, 0);
+  const objectBytes = profiles.reduce((sum, { record }) => sum + record.objectBytes, 0n);
+  const countMax = limits.objectsPerProfileMax;
+  if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
+  const bytesMax = limits.objectBytesPerProfileMax;
+  if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
+  return { objectCount, objectBytes };
+};
+
 /**
  * Moves all objects of some profiles to another one, with the keys that came from them: each is decrypted, and
- * encrypted under the other profile's key. Returns the number and size of that profile's objects after it, and the last
- * of their expiries. Throws TOO_MANY_OBJECTS and OBJECTS_TOO_LARGE before anything is read.
+ * encrypted under the other profile's key. Returns the last of their expiries.
  */
 export const moveObjects = async (
   transaction: Transaction,
   domain: DomainData,
   to: StoredProfile,
   from: readonly StoredProfile[],
-): Promise<ObjectAmounts & { readonly expireMs: number }> => {
-  const all = [to, ...from];
-  const objectCount = all.reduce((sum, { record }) => sum + record.objectCount, 0);
-  const objectBytes = all.reduce((sum, { record }) => sum + record.objectBytes, 0n);
-  const countMax = limits.objectsPerProfileMax;
-  if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
-  const bytesMax = limits.objectBytesPerProfileMax;
-  if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
+): Promise<number> => {
   const typeKeys = new Map<string, KeyObject | undefined>();
   let lastExpireMs = 0;
   for (const { id: profileId, key: fromKey } of from) {
@@ -46,5 +49,5 @@ export const moveObjects = async (
       lastExpireMs = Math.max(lastExpireMs, moved.expireMs);
     }
   }
-  return { objectCount, objectBytes, expireMs: lastExpireMs };
+  return lastExpireMs;
 };

@@ -7,7 +7,7 @@ import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { isExpired } from "../domain/expiry.ts";
 import { idText } from "../domain/identifier.ts";
 import type { ProfileState } from "../domain/profile-state.ts";
-import { contentBytes, meteringUnits, searchKeysOf } from "../domain/profile-state.ts";
+import { contentBytes, indexEntryBytes, meteringUnits, searchKeysOf } from "../domain/profile-state.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
@@ -133,6 +133,15 @@ export const removeProfile = async (
   changeTotal(transaction, domainId, amountsOf(record), noAmounts);
 };
 
+/** Returns the bytes of a profile's content. Throws PROFILE_TOO_LARGE if no profile may have so much. */
+export const refuseTooLarge = (state: ProfileState): number => {
+  const bytes = contentBytes(state);
+  const limitBytes = limits.profileContentBytesMax;
+  if (bytes + indexEntryBytes(state) > limitBytes)
+    throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
+  return bytes;
+};
+
 const writeContent = async (
   transaction: Transaction,
   domain: DomainData,
@@ -142,9 +151,7 @@ const writeContent = async (
   change: ProfileChange,
   before: ProfileRecord | undefined,
 ): Promise<void> => {
-  const bytes = contentBytes(state);
-  const limitBytes = limits.profileContentBytesMax;
-  if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
+  const bytes = refuseTooLarge(state);
   const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
   const expireMs = Math.max(change.expireMs, before === undefined ? 0 : Number(before.expireMs));
   const after: ProfileRecord = {

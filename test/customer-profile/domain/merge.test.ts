@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { findMergeProblem, mergeProfiles } from "../../../services/customer-profile/domain/merge.ts";
+import { findMergeProblem, ProfileMerge } from "../../../services/customer-profile/domain/merge.ts";
 import { createdProfile, withKeys } from "../../../services/customer-profile/domain/profile-state.ts";
 
 const profile = (id: string, fields: Record<string, string>, keys: string[] = []) => ({
@@ -17,8 +17,12 @@ const annie = profile("annie", { FirstName: "Annie", LastName: "Lee", "Address.C
   "2",
 ]);
 const anna = profile("anna", { LastName: "Li", MiddleName: "M" }, ["3"]);
-const merged = (sources: Record<string, string> = {}) =>
-  mergeProfiles(ann, [annie, anna], new Map(Object.entries(sources)), 9);
+const merged = (sources: Record<string, string> = {}) => {
+  const merge = new ProfileMerge(ann, new Map(Object.entries(sources)));
+  merge.add(annie);
+  merge.add(anna);
+  return merge.stateAt(9);
+};
 const fieldsOf = (sources?: Record<string, string>) =>
   Object.fromEntries([...merged(sources).fields].map(([path, field]) => [path, field.value]));
 

@@ -4,6 +4,7 @@ import {
   changedByHand,
   contentBytes,
   createdProfile,
+  indexEntryBytes,
   meteringUnits,
   searchKeysOf,
   withKeys,
@@ -103,8 +104,11 @@ describe("the search keys of a profile", () => {
   });
 });
 
-test("content counts the bytes of paths and values in UTF-8", () => {
-  expect(contentBytes(createdProfile(new Map([["LastName", "Zoë"]]), 1))).toBe(12);
+test("content counts the bytes of paths and values in UTF-8, and for its limit 64 for each added key", () => {
+  const zoe = createdProfile(new Map([["LastName", "Zoë"]]), 1);
+  expect([contentBytes(zoe), indexEntryBytes(zoe)]).toEqual([12, 0]);
+  const added = withKeys(zoe, [{ name: "k", value: "ë" }], 2);
+  expect([contentBytes(added), indexEntryBytes(added)]).toEqual([15, 64]);
 });
 
 test.each([

@@ -36,6 +36,13 @@ test("every member of a request comes back in the profile", () => {
   expect(profile).toMatchObject(members);
 });
 
+test("of attributes that no profile may have together only so many are read", () => {
+  const attributes = Object.fromEntries(
+    Array.from({ length: 400_000 }, (_each, index) => [`a${100_000 + index}`, "b"]),
+  );
+  expect(valuesOf(create(CreateProfileRequestSchema, { attributes })).size).toBe(13_474);
+});
+
 test("members that a request does not give are not in the profile", () => {
   const profile = profileOf(
     "0".repeat(32),

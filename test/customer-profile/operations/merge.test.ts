@@ -16,6 +16,18 @@ const idBy = async (client: ProfileClient, keyName: string, value: string) => {
   return items.map((profile) => profile.profileId).join();
 };
 
+/** Profiles that have no room for each other's keys. */
+const fullProfiles = async (client: ProfileClient, count: number) => {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { profileId } = await client.createProfile({ domainName: "shop" });
+    const values = Array.from({ length: 2_000 }, (_, value) => `${index}-${value}`);
+    await client.addProfileKey({ domainName: "shop", profileId, keyName: "k", values });
+    ids.push(profileId);
+  }
+  return ids;
+};
+
 const makeShop = async (client: ProfileClient) => {
   await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
   const { profileId } = await client.createProfile({ domainName: "shop", firstName: "Ann", accountNumber: "A-1" });
@@ -105,6 +117,11 @@ describe("mergeProfiles", () => {
     expect(await merge({ domainName: "shop", mainProfileId: ann })).toBe(
       `PROFILE_NOT_FOUND: Profile ${"e".repeat(32)} does not exist`,
     );
+    const ids = await fullProfiles(client, 3);
+    expect(
+      await merge({ domainName: "shop", mainProfileId: ids[0], profileIdsToBeMerged: [...ids.slice(1), first] }),
+    ).toBe("PROFILE_TOO_LARGE: A profile can have at most 256000 bytes");
+    expect(await idBy(client, "_ctrContactId", "c-1")).toBe(first);
     expect(await merge({ domainName: "shop", mainProfileId: ann, profileIdsToBeMerged: [first] })).toBe("answered");
     expect(await merge({ domainName: "shop", mainProfileId: ann, profileIdsToBeMerged: [first] })).toBe(
       `PROFILE_NOT_FOUND: Profile ${first} does not exist`,

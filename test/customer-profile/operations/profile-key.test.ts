@@ -73,6 +73,18 @@ describe.each(["addProfileKey", "deleteProfileKey"] as const)("%s refuses", (ope
   });
 });
 
+test("a profile takes some thousand short keys, because each counts with its entry in the index", async () => {
+  const { client } = await startHarness();
+  const ann = await shopWithAnn(client);
+  const add = (first: number, count: number) => {
+    const values = Array.from({ length: count }, (_, index) => `${first + index}`);
+    return refusalOf(client.addProfileKey({ ...ann, keyName: "k", values }));
+  };
+  expect(await add(1_000, 3_700)).toBe("answered");
+  expect(await add(5_000, 100)).toBe("PROFILE_TOO_LARGE: A profile can have at most 256000 bytes");
+  expect(await add(1_000, 3_700)).toBe("answered");
+});
+
 test("a profile that its keys make too large is refused, and stays as it was", async () => {
   const { client } = await startHarness();
   const ann = await shopWithAnn(client);
