@@ -97,7 +97,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   const startWork = () => {
     jobs.start();
     compaction.request();
-    const expiry = { store, clock, compaction, keyring };
+    const expiry = { store, clock, compaction, keyring, log };
     return [
       startRewrapping({ keyring: rootKeyring, keys: wrappedDomainKeys(store, keyring), clock, log }),
       startRewrapping({ keyring: rootKeyring, keys: wrappedTypeKeys(store, keyring), clock, log }),

@@ -1,5 +1,8 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import { SealBrokenError } from "../../kit/keyring/sealed.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
@@ -16,67 +19,110 @@ export interface ExpiryOptions {
   readonly clock: Clock;
   readonly compaction: Compaction;
   readonly keyring: DomainKeyring;
+  readonly log: Logger;
 }
 
 /**
  * Removes all profiles and objects that have expired by now; returns how many. Operations do not see them any more;
- * this frees their space and takes them out of the domain's statistics. Ends early once the signal is aborted.
+ * this frees their space and takes them out of the statistics. What cannot be removed because a record of it is
+ * damaged is logged and left, and the others are removed. Ends early once the signal is aborted.
  */
-export const removeExpired = async (
-  { store, clock, compaction, keyring }: ExpiryOptions,
-  signal?: AbortSignal,
-): Promise<number> => {
-  const nowMs = clock.now();
+export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal): Promise<number> => {
+  const nowMs = options.clock.now();
   let removed = 0;
-  let after: ObjectExpiryKey | undefined;
+  let afterProfile: ProfileExpiryKey | undefined;
+  let afterObject: ObjectExpiryKey | undefined;
   for (;;) {
-    const profileCount = await removeProfiles(store, nowMs);
-    const objects = await store.transact((transaction) => removeObjects(transaction, keyring, nowMs, after));
-    removed += profileCount + objects.removed;
-    after = objects.last;
-    if (profileCount > 0) compaction.request();
-    if (Math.max(profileCount, objects.seen) < limits.expiryBatch || signal?.aborted === true) return removed;
+    const profiles = await removeProfiles(options, nowMs, afterProfile);
+    const objects = await removeObjects(options, nowMs, afterObject);
+    removed += profiles.removed + objects.removed;
+    afterProfile = profiles.last;
+    afterObject = objects.last;
+    if (profiles.removed > 0) options.compaction.request();
+    if (Math.max(profiles.seen, objects.seen) < limits.expiryBatch || signal?.aborted === true) return removed;
   }
 };
 
-/** Removes each profile in a transaction of its own, because a profile may have many objects and keys. */
-const removeProfiles = async (store: Store, nowMs: number): Promise<number> => {
-  const due = await store.read((reader) => reader.list(expiries, { through: [nowMs], limit: limits.expiryBatch }));
-  for (const { key } of due)
-    await store.transact(async (transaction) => {
-      // The profile may have got a later expiry since it was found due.
-      if ((await transaction.get(expiries, key)) === undefined) return;
-      await removeProfile(transaction, key[1], key[2]);
-      transaction.delete(expiries, key);
-    });
-  return due.length;
-};
-
+type ProfileExpiryKey = readonly [dueMs: number, domainId: Uint8Array, profileId: Uint8Array];
 type ObjectExpiryKey = readonly [dueMs: number, domainId: Uint8Array, typeId: Uint8Array, objectKey: Uint8Array];
 
+/** What was found due after a position, how much of it was removed, and the position after it. */
+interface Removal<Key> {
+  readonly seen: number;
+  readonly removed: number;
+  readonly last: Key | undefined;
+}
+
+/** The next batch of what is due by now, after a position. */
+const dueRange = <Key>(
+  nowMs: number,
+  after: Key | undefined,
+): { readonly through: [number]; readonly limit: number; readonly after?: Key } => ({
+  through: [nowMs],
+  limit: limits.expiryBatch,
+  ...(after !== undefined && { after }),
+});
+
+/** Removes each profile in a transaction of its own, because a profile may have many objects and keys. */
+const removeProfiles = async (
+  options: ExpiryOptions,
+  nowMs: number,
+  after: ProfileExpiryKey | undefined,
+): Promise<Removal<ProfileExpiryKey>> => {
+  const due = await options.store.read((reader) => reader.list(expiries, dueRange(nowMs, after)));
+  let removed = 0;
+  for (const { key } of due)
+    removed += (await unlessDamaged(options, (transaction) => removeOne(transaction, key))) ?? 0;
+  return { seen: due.length, removed, last: due.at(-1)?.key ?? after };
+};
+
+const removeOne = async (transaction: Transaction, key: ProfileExpiryKey): Promise<number> => {
+  // The profile may have got a later expiry since it was found due.
+  if ((await transaction.get(expiries, key)) === undefined) return 0;
+  await removeProfile(transaction, key[1], key[2]);
+  transaction.delete(expiries, key);
+  return 1;
+};
+
 /**
- * Removes expired objects, with the fields that came from them, from profiles that have not expired. Objects of a
- * domain whose encryption key cannot be used are skipped until it can.
+ * Removes expired objects, with the fields that came from them, from profiles that have not expired: together, or, if
+ * one of them is damaged, each by itself.
  */
 const removeObjects = async (
-  transaction: Transaction,
-  keyring: DomainKeyring,
+  options: ExpiryOptions,
   nowMs: number,
   after: ObjectExpiryKey | undefined,
-): Promise<{ readonly seen: number; readonly removed: number; readonly last: ObjectExpiryKey | undefined }> => {
-  const due = await transaction.list(objectExpiries, {
-    through: [nowMs],
-    limit: limits.expiryBatch,
-    ...(after && { after }),
-  });
+): Promise<Removal<ObjectExpiryKey>> => {
+  const { store, keyring } = options;
+  const found = await store.read((reader) => reader.list(objectExpiries, dueRange(nowMs, after)));
+  const due = found.map(({ key }) => key);
+  const remove = (keys: readonly ObjectExpiryKey[]) =>
+    unlessDamaged(options, (transaction) => detachExpired(transaction, keyring, keys));
+  let removed = due.length === 0 ? 0 : await remove(due);
+  if (removed === undefined) {
+    removed = 0;
+    for (const key of due) removed += (await remove([key])) ?? 0;
+  }
+  return { seen: due.length, removed, last: due.at(-1) ?? after };
+};
+
+/** Detaches objects; those of a domain whose encryption key cannot be used are left until it can. */
+const detachExpired = async (
+  transaction: Transaction,
+  keyring: DomainKeyring,
+  keys: readonly ObjectExpiryKey[],
+): Promise<number> => {
   let removed = 0;
-  for (const { key, value } of due) {
+  for (const key of keys) {
     const [, domainId, typeId, objectKey] = key;
+    const found = await transaction.get(objectExpiries, key);
+    // The object may have got a later expiry since it was found due.
+    if (found === undefined) continue;
     try {
       const domain = await findDomainData(transaction, keyring, domainId);
       // The data of a deleted domain is removed by its own job.
       if (domain !== undefined)
-        await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey });
+        await detachObject(transaction, domain, { profileId: found.profileId, typeId, objectKey });
     } catch (error) {
       if (error instanceof NamedKeyError) continue;
       throw error;
@@ -84,5 +130,19 @@ const removeObjects = async (
     transaction.delete(objectExpiries, key);
     removed += 1;
   }
-  return { seen: due.length, removed, last: due.at(-1)?.key ?? after };
+  return removed;
+};
+
+/** The result of a transaction; undefined if a record that it needs is damaged, which is logged. */
+const unlessDamaged = async <T>(
+  { store, log }: ExpiryOptions,
+  run: (transaction: Transaction) => Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    return await store.transact(run);
+  } catch (error) {
+    if (!(error instanceof StoreCorruptionError || error instanceof SealBrokenError)) throw error;
+    log.error({ err: error }, "what has expired cannot be removed: a record of it is damaged");
+    return undefined;
+  }
 };

@@ -1,10 +1,19 @@
 import { expect, test } from "vitest";
 
+import { profileSeeds } from "../../../services/customer-profile/store/layout.ts";
+import { removeExpired } from "../../../services/customer-profile/work/expiry.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { countsOf } from "../database.ts";
 import { startHarness } from "../harness.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+const visits = {
+  allowProfileCreation: true,
+  expirationDays: 1,
+  fields: { person: { source: "_source.person", target: "_profile.FirstName" } },
+  keys: { person: { items: [{ standardIdentifiers: ["UNIQUE", "PROFILE"] }] } },
+};
 
 test("expired profiles are removed with all that refers to them, and leave the statistics", async () => {
   const { client, clock, store } = await startHarness();
@@ -23,4 +32,30 @@ test("expired profiles are removed with all that refers to them, and leave the s
   });
   expect((await client.getDomain({ domainName: "short" })).stats).toMatchObject({ profileCount: 0n, totalSize: 0n });
   expect((await client.getDomain({ domainName: "long" })).stats?.profileCount).toBe(1n);
+});
+
+test("a profile that is damaged keeps nothing else from being removed", async () => {
+  const { app, client, clock, store } = await startHarness({ works: false });
+  const { log, lines } = capturingLogger();
+  await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
+  await client.putProfileObjectType({ domainName: "shop", objectTypeName: "visit", description: "d", ...visits });
+  for (const person of ["ann", "ben", "eve"])
+    await client.putProfileObject({ domainName: "shop", objectTypeName: "visit", object: JSON.stringify({ person }) });
+  const [damaged] = (await client.searchProfiles({ domainName: "shop", keyName: "person", values: ["ben"] })).items;
+  const id = new Uint8Array(Buffer.from(damaged?.profileId ?? "", "hex"));
+  await store.transact(async (transaction) => {
+    const [seed] = (await transaction.list(profileSeeds, { limit: 3 })).filter(
+      ({ key }) => Buffer.compare(key[1], id) === 0,
+    );
+    if (seed !== undefined) transaction.put(profileSeeds, seed.key, { seed: new Uint8Array(32) });
+  });
+  const { compaction, keyring } = app;
+  const removed = () => removeExpired({ store, clock, compaction, keyring, log });
+  clock.advance(dayMs);
+  expect(await removed()).toBe(2);
+  expect(await countsOf(store)).toMatchObject({ objects: 1, object_expiries: 1, profiles: 3 });
+  expect(lines).toMatchObject([{ msg: "what has expired cannot be removed: a record of it is damaged" }, {}]);
+  clock.advance(30 * dayMs);
+  expect(await removed()).toBe(3);
+  expect(await countsOf(store)).not.toHaveProperty("profiles");
 });
