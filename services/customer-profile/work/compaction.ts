@@ -16,7 +16,7 @@ export interface Compaction {
   request(): void;
   /** Compacts now; resolves when it is done. */
   run(): Promise<void>;
-  /** Ends; a requested compaction that has not begun runs after the next start. */
+  /** Ends after the batch of keys that is being compacted; the others are compacted after the next start. */
   stop(): Promise<void>;
 }
 
@@ -24,20 +24,27 @@ export interface Compaction {
 export const createCompaction = (store: Store, clock: Clock, log: Logger): Compaction => {
   let cancel: (() => void) | undefined;
   let running: Promise<void> = Promise.resolve();
+  const ending = new AbortController();
   const run = (): Promise<void> => {
     cancel?.();
     cancel = undefined;
-    running = compactAfter(running, store);
+    running = compactAfter(running, store, ending.signal);
     return running;
   };
+  const request = (): void => {
+    if (ending.signal.aborted) return;
+    cancel ??= clock.schedule(clock.now() + limits.compactionDelayMs, () => void untraced(runLogged));
+  };
   const runLogged = (): Promise<void> =>
-    run().catch((error: unknown) => log.error({ err: error }, "erased keys could not be compacted away"));
+    run().catch((error: unknown) => {
+      log.error({ err: error }, "erased keys could not be compacted away; it is tried again in a minute");
+      request();
+    });
   return {
-    request: () => {
-      cancel ??= clock.schedule(clock.now() + limits.compactionDelayMs, () => void untraced(runLogged));
-    },
+    request,
     run,
     stop: async () => {
+      ending.abort();
       cancel?.();
       await running.catch(() => undefined);
     },
@@ -46,7 +53,7 @@ export const createCompaction = (store: Store, clock: Clock, log: Logger): Compa
 
 type ErasedKey = readonly [domainId: Uint8Array, profileId: Uint8Array];
 
-const compactAfter = async (earlier: Promise<void>, store: Store): Promise<void> => {
+const compactAfter = async (earlier: Promise<void>, store: Store, signal: AbortSignal): Promise<void> => {
   // The failure of an earlier compaction was reported to its caller.
   await earlier.catch(() => undefined);
   const batch = limits.compactionBatchKeys;
@@ -55,7 +62,7 @@ const compactAfter = async (earlier: Promise<void>, store: Store): Promise<void>
     const entries = await store.read((reader) => reader.list(erasedKeys, { limit: batch }));
     erased = entries.map(({ key }) => key);
     if (erased.length > 0) await compactKeys(store, erased);
-  } while (erased.length === batch);
+  } while (erased.length === batch && !signal.aborted);
 };
 
 const compactKeys = async (store: Store, erased: readonly ErasedKey[]): Promise<void> => {

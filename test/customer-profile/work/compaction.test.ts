@@ -8,15 +8,17 @@ import { silentLogger } from "../../support/silent-logger.ts";
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "hex"));
 
 /** A store in which keys wait for their compaction: `domain/profile`, or `domain/` for a domain's own. */
-const storeWithErased = (erased: readonly string[], fails = false) => {
+const storeWithErased = (erased: readonly string[], failures = 0) => {
   const done: string[] = [];
-  let waiting = erased.map((key) => ({ key: key.split("/").map(bytes), value: {} }));
-  const transaction = { delete: () => (waiting = []) };
+  const waiting = erased.map((key) => ({ key: key.split("/").map(bytes), value: {} }));
+  let fails = failures;
+  const transaction = { delete: () => waiting.shift() };
+  const list = async (_table: unknown, { limit }: { limit: number }) => waiting.slice(0, limit);
   const store = {
-    read: async (run: (reader: unknown) => unknown) => run({ list: async () => waiting }),
+    read: async (run: (reader: unknown) => unknown) => run({ list }),
     transact: async (run: (transaction: unknown) => unknown) => run(transaction),
     compact: async (table: { name: string }, { prefix }: { prefix: readonly Uint8Array[] }) => {
-      if (fails) throw new Error("the disk is full");
+      if (fails-- > 0) throw new Error("the disk is full");
       done.push([table.name, ...prefix.map((part) => Buffer.from(part).toString("hex"))].join("/"));
     },
   } as unknown as Store;
@@ -55,9 +57,35 @@ test("stopping begins nothing", async () => {
   expect(done).toEqual([]);
 });
 
-test("a compaction that fails stops neither the service nor the next one", async () => {
+test("stopping waits for the batch that is being compacted, and leaves the others to the next start", async () => {
+  const many = Array.from({ length: 2_500 }, (_, index) => `07/${index.toString(16).padStart(4, "0")}`);
+  const { store, done } = storeWithErased(many);
+  const compaction = createCompaction(store, new FakeClock(), silentLogger);
+  const running = compaction.run();
+  await compaction.stop();
+  await running;
+  expect(done).toEqual(["profile_seeds/07"]);
+  compaction.request();
+  await createCompaction(store, new FakeClock(), silentLogger).run();
+  expect(done).toHaveLength(3);
+});
+
+test("a compaction that fails is tried again after a minute", async () => {
   const clock = new FakeClock();
-  const compaction = createCompaction(storeWithErased(["07/09"], true).store, clock, silentLogger);
+  const { store, done } = storeWithErased(["07/09"], 1);
+  const compaction = createCompaction(store, clock, silentLogger);
+  compaction.request();
+  clock.advance(60_000);
+  await new Promise(setImmediate);
+  expect(done).toEqual([]);
+  clock.advance(60_000);
+  await compaction.stop();
+  expect(done).toEqual(["profile_seeds/07/09"]);
+});
+
+test("a compaction that fails stops stops neither the service nor the next one", async () => {
+  const clock = new FakeClock();
+  const compaction = createCompaction(storeWithErased(["07/09"], 2).store, clock, silentLogger);
   compaction.request();
   clock.advance(60_000);
   await expect(compaction.stop()).resolves.toBeUndefined();
