@@ -10,6 +10,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { IntegrationRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { IntegrationRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { PutIntegrationRequest } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
@@ -29,13 +30,13 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
   const problem = findIntegrationProblem(request, access.accountId);
   if (problem !== undefined) throw fault(ErrorReason.INTEGRATION_INVALID, { problem });
   const nowMs = app.clock.now();
-  const uri = request.uri ?? generatedUri(request.domainName, request, nowMs);
 
   return app.store.transact(async (transaction) => {
     const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     for (const name of objectTypesOf(request))
       if (!objectTemplates.has(name)) await getObjectType(transaction, domainId, name);
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
+    const uri = request.uri ?? (await unusedUri(transaction, domainId, request, nowMs));
     await refuseInstanceOfAnother(transaction, owner, uri);
     const before = await stored.findIntegration(transaction, domainId, uri);
     await refuseConflicts(transaction, domainId, uri, request.flowDefinition, before === undefined);
@@ -105,6 +106,20 @@ export const listAccountIntegrations: Operation<"listAccountIntegrations"> = asy
 
   const { items, ...next } = page.cut(found, ({ domainName }) => domainName);
   return { items: items.map(({ domainName, record }) => integrationAnswer(domainName, record)), ...next };
+};
+
+/** An address that no integration of the domain has: another may have been put without one in the same millisecond. */
+const unusedUri = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  request: PutIntegrationRequest,
+  nowMs: number,
+): Promise<string> => {
+  let ms = nowMs;
+  let uri: string;
+  do uri = generatedUri(request.domainName, request, ms++);
+  while ((await stored.findIntegration(reader, domainId, uri)) !== undefined);
+  return uri;
 };
 
 /** A contact center instance has integrations in one domain only. */

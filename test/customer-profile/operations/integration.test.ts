@@ -42,6 +42,18 @@ describe("putIntegration", () => {
     });
   });
 
+  test("makes another address for each of two that are put in the same millisecond", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    const put = async (flowName: string) =>
+      (await client.putIntegration({ ...base, flowDefinition: flowDefinition(flowName) })).uri;
+    expect(await Promise.all([put("first"), put("second")])).toEqual([
+      "shop_S3_Zendesk-users_1767323045000",
+      "shop_S3_Zendesk-users_1767323045001",
+    ]);
+    expect((await client.listIntegrations({ domainName: "shop" })).items).toHaveLength(2);
+  });
+
   test("reads an object type once that it imports for many events, and refuses more than it may have", async () => {
     const { client } = await startHarness();
     await makeShop(client);
