@@ -13,7 +13,7 @@ import { limits } from "../limits.ts";
 import type { DomainData, OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
 import { digestOf, listProfilesWithKey } from "../store/key-index.ts";
-import { findObject, findProfileOfObject, keysOf, listObjects, putObject } from "../store/object.ts";
+import { findObject, findProfileOfObject, keysOf, objectsAfter, putObject } from "../store/object.ts";
 import { typeKeyOf } from "../store/object-type-key.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 import { createProfile, findProfile, isProfileUnexpired, removeProfile, replaceProfile } from "../store/profile.ts";
@@ -150,8 +150,13 @@ const amountsWith = async (
   if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
   const ofTypeMax = type.maxProfileObjectCount;
   if (ofTypeMax > 0 && replaced === undefined) {
-    const ofType = await listObjects(reader, domain.id, profileId, type.typeId, undefined, ofTypeMax);
-    if (ofType.length >= ofTypeMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(ofTypeMax) });
+    // A profile with fewer objects of all types needs not be searched.
+    let ofType = 0;
+    if (objectCount > ofTypeMax)
+      for await (const _each of objectsAfter(reader, domain.id, profileId, type.typeId, undefined)) {
+        ofType += 1;
+        if (ofType === ofTypeMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(ofTypeMax) });
+      }
   }
   return { objectCount, objectBytes };
 };

@@ -5,6 +5,8 @@
  * queue accepts (5) and (6). ListProfileObjects and DeleteProfileObject refuse (1) a page token of another listing, (2)
  * a domain, (3) a profile, (4) a type, (5) an object that does not exist.
  */
+import type { KeyObject } from "node:crypto";
+
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
@@ -24,7 +26,7 @@ import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
 import { digestOf } from "../store/key-index.ts";
-import { findObject, keysOf, listObjects, readObject } from "../store/object.ts";
+import { findObject, keysOf, objectsAfter, readObject } from "../store/object.ts";
 import { findSharedObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import { findTypeKey, typeKeyOf } from "../store/object-type-key.ts";
 import type { StoredProfile } from "../store/profile.ts";
@@ -163,17 +165,19 @@ const objectPage = async (
   const { profile, typeId, objectTypeName } = of;
   const profileId = profile.id;
   const after = page.after === undefined ? undefined : idBytes(page.after);
-  const found = await listObjects(reader, domain.id, profileId, typeId, after, page.lookFor);
-  const isTypeKeyNeeded = found.some(({ record }) => record.hasTypeKey);
-  const typeKey = isTypeKeyNeeded ? await findTypeKey(reader, domain, typeId) : undefined;
   const items: { objectTypeName: string; profileObjectUniqueKey: string; object: string }[] = [];
+  let typeKey: KeyObject | undefined;
+  let previous: Uint8Array | undefined;
+  let seen = 0;
   let bytes = 0;
-  for (const [index, { objectKey, record }] of found.entries()) {
-    const previous = found[index - 1];
-    if (previous !== undefined && (index === page.itemsMax || bytes >= limits.pageBytesMax))
-      return { items, nextToken: page.tokenOf(idText(previous.objectKey)) };
+  for await (const { objectKey, record } of objectsAfter(reader, domain.id, profileId, typeId, after)) {
+    if (previous !== undefined && (seen === page.itemsMax || bytes >= limits.pageBytesMax))
+      return { items, nextToken: page.tokenOf(idText(previous)) };
+    previous = objectKey;
+    seen += 1;
     if (isExpired(Number(record.expireMs), app.clock.now())) continue;
     if (isWanted?.(keysOf(record)) === false) continue;
+    if (record.hasTypeKey) typeKey ??= await findTypeKey(reader, domain, typeId);
     const object = readObject(domain, { profileKey: profile.key, typeKey }, { profileId, typeId, objectKey }, record);
     bytes += Buffer.byteLength(object);
     items.push({ objectTypeName, profileObjectUniqueKey: idText(objectKey), object });

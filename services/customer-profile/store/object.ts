@@ -47,21 +47,19 @@ export const findObject = (
   { profileId, typeId, objectKey }: ObjectAddress,
 ): Promise<ObjectRecord | undefined> => reader.get(objects, [domainId, profileId, typeId, objectKey]);
 
-/** The first objects of a profile of one type by identifier, after the given one. */
-export const listObjects = async (
+/** All objects of a profile of one type by identifier, after the given one, read on demand. */
+export const objectsAfter = async function* (
   reader: Reader,
   domainId: Uint8Array,
   profileId: Uint8Array,
   typeId: Uint8Array,
   afterObjectKey: Uint8Array | undefined,
-  limit: number,
-): Promise<{ objectKey: Uint8Array; record: ObjectRecord }[]> => {
-  const entries = await reader.list(objects, {
+): AsyncGenerator<{ objectKey: Uint8Array; record: ObjectRecord }, void> {
+  for await (const { key, value } of reader.range(objects, {
     prefix: [domainId, profileId, typeId],
     ...(afterObjectKey === undefined ? {} : { after: [domainId, profileId, typeId, afterObjectKey] as const }),
-    limit,
-  });
-  return entries.map(({ key, value }) => ({ objectKey: key[3], record: value }));
+  }))
+    yield { objectKey: key[3], record: value };
 };
 
 /** The text of an object. Its type's key is needed only if the record says so. */

@@ -60,18 +60,17 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, objectTypeKeys, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
   left -= await deleteFrom(transaction, deadLetters, domainId, left);
-  const attached = await transaction.list(objects, { prefix: [domainId], limit: left });
-  for (const { key, value } of attached) {
+  for await (const { key, value } of transaction.range(objects, { prefix: [domainId], limit: left })) {
     transaction.delete(objects, key);
     transaction.delete(objectExpiries, [Number(value.expireMs), domainId, key[2], key[3]]);
+    left -= 1;
   }
-  left -= attached.length;
-  const entries = await transaction.list(profiles, { prefix: [domainId], limit: left });
-  for (const { key, value } of entries) {
+  for await (const { key, value } of transaction.range(profiles, { prefix: [domainId], limit: left })) {
     transaction.delete(profiles, key);
     transaction.delete(expiries, [Number(value.expireMs), domainId, key[1]]);
+    left -= 1;
   }
-  if (entries.length >= left) return false;
+  if (left === 0) return false;
   // Last, because a profile that expires before its turn is taken out of them.
   transaction.delete(counters, [domainId]);
   return true;
@@ -84,7 +83,10 @@ const deleteFrom = async <K extends readonly [Uint8Array, ...unknown[]]>(
   domainId: Uint8Array,
   limit: number,
 ): Promise<number> => {
-  const entries = await transaction.list(table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit });
-  for (const { key } of entries) transaction.delete(table, key);
-  return entries.length;
+  let count = 0;
+  for await (const { key } of transaction.range(table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit })) {
+    transaction.delete(table, key);
+    count += 1;
+  }
+  return count;
 };
