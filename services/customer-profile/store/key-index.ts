@@ -116,6 +116,7 @@ const changeOrigins = async (
     else await changeSpread(transaction, domainId, profileId, digest, change);
     return;
   }
+  if (record === undefined && isNew) return transaction.put(searchKeys, key, onlyHolder(profileId));
   const holders = withChange(record === undefined ? [] : holdersOf(record), profileId, change);
   if (holders.length > holdersTogetherMax) {
     transaction.put(searchKeys, key, keyRecord([], true));
@@ -133,6 +134,14 @@ const keyRecord = (holders: readonly KeyHolder[], isSpread: boolean): SearchKeyR
     profileIdBytes,
   ),
   originCounts: holders.some(({ originCount }) => originCount > 1) ? holders.map(({ originCount }) => originCount) : [],
+});
+
+/** The record of a key that nothing else supplies. */
+const onlyHolder = (profileId: Uint8Array): SearchKeyRecord => ({
+  $typeName: "quartet.customerprofile.storage.v1.SearchKeyRecord",
+  isSpread: false,
+  profileIds: profileId,
+  originCounts: [],
 });
 
 const holderRecord = (originCount: number): KeyHolderRecord => ({
