@@ -30,7 +30,7 @@ import { findObject, keysOf, objectsAfter, readObject } from "../store/object.ts
 import { findSharedObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import { findTypeKey, typeKeyOf } from "../store/object-type-key.ts";
 import type { StoredProfile } from "../store/profile.ts";
-import { getProfile } from "../store/profile.ts";
+import { assertProfile, getProfile } from "../store/profile.ts";
 
 /**
  * Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once.
@@ -109,7 +109,7 @@ export const deleteProfileObject: Operation<"deleteProfileObject"> = async (requ
 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, access.accountId, domainName);
-    await getProfile(transaction, domain, profileId, nowMs);
+    await assertProfile(transaction, domain, profileId, nowMs);
     const { typeId } = await getObjectType(transaction, domain.id, objectTypeName);
     const address = objectKey && { profileId, typeId, objectKey };
     const record = address && (await findObject(transaction, domain.id, address));

@@ -50,7 +50,7 @@ export const deleteProfile: Operation<"deleteProfile"> = async (request, { app, 
 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
-    await stored.getProfile(transaction, domain, id, nowMs);
+    await stored.assertProfile(transaction, domain, id, nowMs);
     await stored.removeProfile(transaction, domain.id, id);
     transaction.afterCommit(() => app.compaction.request());
   });

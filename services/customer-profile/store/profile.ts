@@ -78,10 +78,20 @@ export const getProfile = async (
   domain: DomainData,
   id: Uint8Array,
   nowMs: number,
-): Promise<StoredProfile> => {
-  const found = await findProfile(reader, domain, id, nowMs);
-  if (found === undefined) throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: idText(id) });
-  return found;
+): Promise<StoredProfile> => (await findProfile(reader, domain, id, nowMs)) ?? refuseProfile(id);
+
+/** Throws PROFILE_NOT_FOUND if the profile does not exist or has expired. Decrypts nothing. */
+export const assertProfile = async (
+  reader: Reader,
+  domain: DomainData,
+  id: Uint8Array,
+  nowMs: number,
+): Promise<void> => {
+  if (!(await isProfileUnexpired(reader, domain, id, nowMs))) refuseProfile(id);
+};
+
+const refuseProfile = (id: Uint8Array): never => {
+  throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: idText(id) });
 };
 
 /** Stores a new profile under a new data key, with its index entries. Returns the key. Throws PROFILE_TOO_LARGE. */
@@ -129,7 +139,8 @@ export const removeProfile = async (
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [Number(record.expireMs), domainId, profileId]);
   await replaceKeys(transaction, domainId, profileId, splitDigests(record.keyDigests), []);
-  await removeObjectsOf(transaction, domainId, profileId);
+  // Looking for objects costs more than all the rest, and most profiles have none.
+  if (record.objectCount > 0) await removeObjectsOf(transaction, domainId, profileId);
   changeTotal(transaction, domainId, amountsOf(record), noAmounts);
 };
 

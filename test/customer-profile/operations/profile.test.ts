@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { profileSeeds } from "../../../services/customer-profile/store/layout.ts";
 import { refusalOf, startHarness } from "../harness.ts";
 import type { ProfileClient } from "../harness.ts";
 
@@ -153,6 +154,20 @@ describe("deleteProfile", () => {
       meteringProfileCount: 0n,
       totalSize: 0n,
     });
+  });
+
+  test("deletes a profile that cannot be decrypted any more", async () => {
+    const { client, store } = await startHarness();
+    await shop(client);
+    const { profileId } = await client.createProfile({ domainName: "shop", accountNumber: "A" });
+    await store.transact(async (transaction) => {
+      const [own] = await transaction.list(profileSeeds, { limit: 1 });
+      if (own !== undefined) transaction.put(profileSeeds, own.key, { seed: new Uint8Array(32) });
+    });
+    const search = () => client.searchProfiles({ domainName: "shop", keyName: "_account", values: ["A"] });
+    expect(await refusalOf(search())).toMatch(/^DATA_LOSS/);
+    expect(await refusalOf(client.deleteProfile({ domainName: "shop", profileId }))).toBe("answered");
+    expect((await search()).items).toEqual([]);
   });
 
   test("refuses a domain, then a profile, that is not there, and so a second call", async () => {
