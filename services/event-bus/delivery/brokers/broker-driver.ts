@@ -99,7 +99,7 @@ export const codesOf = (error: unknown): string[] => {
 };
 
 /** A host that fails after this part of its time has not answered; each client says so in words of its own. */
-const lateShare = 0.9;
+export const lateShare = 0.9;
 
 /**
  * Connects to the first host of a broker that can be reached, for protocols that know one only; each may take

@@ -1,9 +1,9 @@
-import type { QueryConfig } from "pg";
+import type { PoolClient, QueryConfig } from "pg";
 import { DatabaseError, escapeIdentifier, Pool } from "pg";
 
 import type { Broker, BrokerHost } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstOf, isUnreachable, retry, tlsOf } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, isUnreachable, lateShare, retry, tlsOf } from "./broker-driver.ts";
 
 /** Connections to one database. */
 const connectionsMax = 8;
@@ -49,7 +49,8 @@ const openAt = async (
     max: connectionsMax,
     connectionTimeoutMillis: limitMs,
     query_timeout: limitMs,
-    statement_timeout: limitMs,
+    // A database that answers says so before its connection counts as silent.
+    statement_timeout: Math.floor(lateShare * limitMs),
     keepAlive: true,
   });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -57,31 +58,43 @@ const openAt = async (
   let ending: Promise<void> | undefined;
   const endPool = (): Promise<void> => (ending ??= pool.end());
   // The pool makes new connections as it needs them. It is given up where another host may answer.
-  const leave = (error: unknown): void => {
-    if (broker.hosts.length === 1 || !isUnreachable(error)) return;
+  const leave = (error: unknown, isSilent = false): void => {
+    if (broker.hosts.length === 1 || !(isSilent || isUnreachable(error))) return;
     end();
     void endPool();
   };
   // A connection that ends while it is idle is left out of the pool.
-  pool.on("error", leave);
+  pool.on("error", (error) => leave(error));
   try {
-    (await pool.connect()).release();
+    await pool.connect().then(answered);
   } catch (error) {
     await endPool();
     throw error;
   }
   return {
     async publish(message) {
+      const beginMs = performance.now();
       try {
         await pool.query(statementOf(message));
       } catch (error) {
-        leave(error);
+        leave(error, !(error instanceof DatabaseError) && performance.now() - beginMs >= lateShare * limitMs);
         throw error;
       }
     },
     ended,
     close: endPool,
   };
+};
+
+/** A database may hang after it has accepted a connection. Then the connection is ended. */
+const answered = async (client: PoolClient): Promise<void> => {
+  try {
+    await client.query("select 1");
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+  client.release();
 };
 
 const statementOf = ({ place: { sort, name }, id, body }: BrokerMessage): QueryConfig => {

@@ -107,3 +107,46 @@ describe("a host that accepts connections and does not answer is passed for the 
     expect(await answers("amqp", startRabbitMq, place)).toBe("NO_RESOURCE");
   });
 });
+
+/** Accepts the login of each connection. It answers queries until it hangs. */
+const startDatabaseDouble = async (hangsAtOnce: boolean) => {
+  const double = { hangs: hangsAtOnce, queries: 0, port: 0 };
+  const clients = new Set<Socket>();
+  const loggedIn = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
+  const done = Buffer.from([0x43, 0, 0, 0, 13, ...Buffer.from("INSERT 0\0"), 0x5a, 0, 0, 0, 5, 0x49]);
+  const server = createServer((client) => {
+    clients.add(client);
+    client.on("error", () => {});
+    client.once("data", () => {
+      client.write(loggedIn);
+      client.on("data", () => {
+        double.queries += 1;
+        if (!double.hangs) client.write(done);
+      });
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const client of clients) client.destroy();
+  });
+  double.port = (server.address() as AddressInfo).port;
+  return double;
+};
+
+describe("a database that hangs after it has accepted a connection", () => {
+  // whether it hangs before the first message, and how three messages end; it hangs before the second in any case
+  test.each([
+    [true, [undefined, undefined, undefined]],
+    [false, [undefined, "CONNECTION_FAILURE", undefined]],
+  ])("is left for the next host (at once: %s)", async (hangsAtOnce, ends) => {
+    const [first, next] = [await startDatabaseDouble(hangsAtOnce), await startDatabaseDouble(false)];
+    const url = `postgresql://127.0.0.1:${first.port},127.0.0.1:${next.port}/postgres`;
+    const publish = openPublisher({ url, ...postgresqlLogin }, channel, 300);
+    const ended = [await publish("a")];
+    first.hangs = true;
+    ended.push(await publish("b"), await publish("c"));
+    expect(ended).toEqual(ends);
+    expect(next.queries).toBeGreaterThan(0);
+  });
+});
