@@ -59,16 +59,31 @@ export const brokerOf = (declared: string, { tls, ...setting }: BrokerSetting): 
 
 const isBrokerScheme = (scheme: string): scheme is keyof typeof defaultPorts => Object.hasOwn(defaultPorts, scheme);
 
+/** The names of places of one sort. */
+interface PlaceShape {
+  readonly kind: BrokerKind;
+  readonly name: RegExp;
+  /** Whether the protocol can carry a name of this shape. Unset: it can. */
+  readonly fits?: (name: string) => boolean;
+}
+
+/** Whether a text is a short one of AMQP, whose length in bytes is one byte. */
+const isShortText = (text: string): boolean => Buffer.byteLength(text) <= 255;
+
 /** What a message is published to, with the kinds of brokers that have it and the shape of its name. */
 const places = {
   subject: { kind: "nats", name: /^[^\s.*>]+(?:\.[^\s.*>]+)*$/ },
-  queue: { kind: "amqp", name: /^.{1,255}$/ },
-  exchange: { kind: "amqp", name: /^[^/]{1,255}\/.{0,255}$/ },
+  queue: { kind: "amqp", name: /^.{1,255}$/, fits: isShortText },
+  exchange: {
+    kind: "amqp",
+    name: /^[^/]{1,255}\/.{0,255}$/,
+    fits: (name) => name.split(/\/(.*)/s, 2).every(isShortText),
+  },
   stream: { kind: "redis", name: /^.{1,512}$/ },
   channel: { kind: "postgresql", name: /^.{1,63}$/ },
   table: { kind: "postgresql", name: /^[^.]{1,63}(?:\.[^.]{1,63})?$/ },
   topic: { kind: "kafka", name: /^[A-Za-z0-9._-]{1,249}$/ },
-} as const satisfies Readonly<Record<string, { readonly kind: BrokerKind; readonly name: RegExp }>>;
+} as const satisfies Readonly<Record<string, PlaceShape>>;
 
 type PlaceSort = keyof typeof places;
 
@@ -99,7 +114,7 @@ export const parseBrokerTarget = (targetArn: string): BrokerTarget | undefined =
   const [, broker, sort, name = ""] = /^broker\/([A-Za-z0-9_.-]{1,64})(?:\/([a-z]+)\/(.+))?$/s.exec(arn.resource) ?? [];
   if (broker === undefined) return undefined;
   if (sort === undefined) return { account: arn.account, broker, place: undefined };
-  if (!isSort(sort) || !places[sort].name.test(name)) return undefined;
+  if (!isSort(sort) || !isNameOf(places[sort], name)) return undefined;
   return { account: arn.account, broker, place: { sort, name } };
 };
 
@@ -109,6 +124,8 @@ export const hasHeaders = (targetArn: string): boolean => {
   if (target === undefined) return false;
   return target.place === undefined || ["nats", "amqp", "kafka"].includes(places[target.place.sort].kind);
 };
+
+const isNameOf = ({ name, fits = () => true }: PlaceShape, text: string): boolean => name.test(text) && fits(text);
 
 const isSort = (text: string): text is PlaceSort => Object.hasOwn(places, text);
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { brokerOf } from "../../../../services/event-bus/domain/broker.ts";
+import { brokerOf, parseBrokerTarget } from "../../../../services/event-bus/domain/broker.ts";
 import { ConfigError, loadConfig, printConfig } from "../../../../services/kit/config/config.ts";
 import { eventBusSettings, installation } from "../../../../services/launcher/settings.ts";
 import { startHttpReceiver } from "../../../support/http-receiver.ts";
@@ -73,4 +73,19 @@ describe("the setting of brokers", () => {
     expect(() => read({ [name]: members })).toThrow(ConfigError);
     expect(() => read({ [name]: members })).not.toThrow("ada:secret");
   });
+});
+
+// place, whether a target may name it: AMQP counts bytes
+test.each([
+  [`queue/${"q".repeat(255)}`, true],
+  [`queue/${"q".repeat(256)}`, false],
+  [`queue/${"ü".repeat(127)}q`, true],
+  [`queue/${"ü".repeat(128)}`, false],
+  [`exchange/shop/${"ü".repeat(127)}q`, true],
+  [`exchange/shop/${"ü".repeat(128)}`, false],
+  [`exchange/shop/a/${"ü".repeat(127)}`, false],
+  [`exchange/${"ü".repeat(128)}/sales`, false],
+  ["exchange/shop/", true],
+])("a target names the place %s: %s", (place, isNamed) => {
+  expect(parseBrokerTarget(placeArn(place)) !== undefined).toBe(isNamed);
 });
