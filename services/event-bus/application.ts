@@ -11,6 +11,7 @@ import type { CallContext, UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Access } from "./access/access.ts";
 import type { BusLogs } from "./delivery/bus-logs.ts";
+import type { GivenUpLog } from "./delivery/given-up-log.ts";
 import type { HealthChecks } from "./delivery/health-checks.ts";
 import type { Regions } from "./delivery/regions.ts";
 import type { ArnScope } from "./domain/arns.ts";
@@ -51,6 +52,8 @@ export interface Application {
   readonly rules: CompiledRules;
   /** The logs of buses that have one. */
   readonly busLogs: BusLogs;
+  /** Tells operators why deliveries became dead letters. */
+  readonly givenUp: GivenUpLog;
   /** Discovers the schemas of the events of buses that want it. */
   readonly schemas: SchemaDiscovery;
   readonly jobs: Jobs;

@@ -37,6 +37,7 @@ import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { deliveryGate, jobPools, placeOfOwner } from "./delivery/job-pools.ts";
 import { RateLimits } from "./delivery/rate-limits.ts";
+import { GivenUpLog } from "./delivery/given-up-log.ts";
 import { HealthChecks } from "./delivery/health-checks.ts";
 import { Regions } from "./delivery/regions.ts";
 import type { ServiceEndpoint } from "../kit/outgoing/service-client.ts";
@@ -181,6 +182,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     allowsUnknownRoles: options.allowsUnknownRoles,
     arnScope,
     busLogs,
+    givenUp: new GivenUpLog(log, () => clock.now()),
     schemas: new SchemaDiscovery({ store, clock, log, limits }),
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),

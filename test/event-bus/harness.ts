@@ -12,6 +12,7 @@ import type { DeadLetter } from "../../services/event-bus/store/dead-letter.ts";
 import { listDeadLetters } from "../../services/event-bus/store/dead-letter.ts";
 import type { RoleDirectory } from "../../services/kit/accounts/assume-role.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
@@ -58,6 +59,7 @@ export interface HarnessOptions {
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
   readonly busLogs?: readonly string[];
+  readonly log?: Logger;
   readonly brokers?: Parameters<typeof openEventBus>[0]["brokers"];
   readonly deliveryStreams?: Parameters<typeof openEventBus>[0]["deliveryStreams"];
   /** Unset: us-east-1. */
@@ -79,6 +81,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     allowsUnknownRoles,
     endpoints,
     busLogs,
+    log,
     brokers,
     deliveryStreams,
     partners,
@@ -110,6 +113,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(deliveryStreams && { deliveryStreams }),
         ...(brokers && { brokers }),
         ...(busLogs && { busLogs }),
+        ...(log && { log }),
         ...(partners && { partners }),
       }),
   });

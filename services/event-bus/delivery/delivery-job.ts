@@ -239,9 +239,11 @@ const deadLetter = async (
   const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
   const queueArn = target.deadLetterConfig?.arn ?? (await ofBus());
   logGivenUp(run, transaction, failure, queueArn);
+  const rule = ruleArnOf(app, delivery);
+  transaction.afterCommit(() => app.givenUp.add({ rule, target: target.arn, ...failure }));
   await leaveDeadLetter(app, transaction, account, {
     event,
-    ruleArn: ruleArnOf(app, delivery),
+    ruleArn: rule,
     targetArn: target.arn,
     errorCode: failure.code,
     errorMessage: failure.message,
