@@ -7,26 +7,40 @@ import type { Reading } from "../values/reading.ts";
 import { valueFromText } from "../values/reading.ts";
 import { setField } from "../values/scalars.ts";
 
-/**
- * The messages of a streamed request after its first: one for each piece of the body as it arrives and, if the body has
- * trailers, a last one with their members. The body is opened when the first of them is asked for. Throws what the body
- * throws, which ends the call, so that the service never stores a partial body as complete.
- */
-export async function* streamedBody(
-  method: MethodContract,
-  openBody: () => DecodedBody,
-  reading: Reading,
-): AsyncGenerator<Message> {
-  const body = openBody();
-  const { localName } = payloadOf(method).desc;
-  for await (const piece of body) yield create(method.desc.input, { [localName]: piece });
-  if (body.trailers.size > 0) yield trailerMessage(method, body.trailers, reading);
+/** The body of a streamed request: what is sent after its first message. */
+export interface StreamedBody {
+  /**
+   * The bytes as they arrive. The body is opened when the first of them are asked for. Throws what the body throws,
+   * which ends the call, so that the service never stores a partial body as complete.
+   */
+  readonly pieces: AsyncIterable<Uint8Array>;
+  /** By the request's headers; undefined if they do not say. */
+  readonly sizeBytes: number | undefined;
+  /** The message that carries a piece. */
+  messageOf(piece: Uint8Array): Message;
+  /** The message after the pieces: with the members of the trailers, if the body had any. */
+  last(): Message | undefined;
 }
 
-/**
- * The same for a body that was read: sets its bytes in the first message, so that they are sent with it, and returns
- * the messages after it.
- */
+/** The body of a streamed request of so many bytes, undefined if that is not known. */
+export const streamedBody = (
+  method: MethodContract,
+  openBody: () => DecodedBody,
+  sizeBytes: number | undefined,
+  reading: Reading,
+): StreamedBody => {
+  const { localName } = payloadOf(method).desc;
+  let body: DecodedBody | undefined;
+  return {
+    pieces: { [Symbol.asyncIterator]: () => (body ??= openBody())[Symbol.asyncIterator]() },
+    sizeBytes,
+    messageOf: (piece) => create(method.desc.input, { [localName]: piece }),
+    // A body that was never opened is not wanted.
+    last: () => (body && body.trailers.size > 0 ? trailerMessage(method, body.trailers, reading) : undefined),
+  };
+};
+
+/** A body that was read: sets its bytes in the first message, and returns the messages after it. */
 export const wholeBody = (
   method: MethodContract,
   message: Message,

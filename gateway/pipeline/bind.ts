@@ -55,7 +55,7 @@ export const bind = async (
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
     throwViolations(binding.faults, reading.violations);
     if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
-      return streamedCall(binding, method, message, openerOf(exchange, payload), reading);
+      return streamedCall(binding, method, message, openerOf(exchange, payload), sizeOf(head, payload), reading);
     const { bytes, trailers } = decodeWhole(payload, await exchange.body.readSmall());
     return { binding, method, message, more: wholeBody(method, message, bytes, trailers, reading) };
   }
@@ -87,10 +87,17 @@ export const streamedCall = (
   method: MethodContract,
   message: Message,
   openBody: () => DecodedBody,
+  sizeBytes: number | undefined,
   reading: Reading,
 ): BoundCall => {
   throwViolations(binding.faults, reading.violations);
-  return { binding, method, message, more: streamedBody(method, openBody, reading) };
+  return { binding, method, message, more: streamedBody(method, openBody, sizeBytes, reading) };
+};
+
+/** The size of a decoded body, by the headers; undefined if they do not say it. */
+const sizeOf = ({ headers }: RequestHead, payload: Payload): number | undefined => {
+  if (payload.kind === "chunked") return payload.decodedLength;
+  return headers["transfer-encoding"] === undefined ? Number(headers["content-length"]) : undefined;
 };
 
 /** Opens a body at once, or not before it is asked for if its client waits to be told that it is wanted. */

@@ -3,6 +3,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { LRUCache } from "lru-cache";
 
 import { hangingError } from "../../services/kit/client/service-health.ts";
+import { PayloadRequests } from "../../services/kit/client/payload-requests.ts";
 import { WholeAnswers } from "../../services/kit/client/whole-answers.ts";
 import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
@@ -11,6 +12,7 @@ import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts
 import { questionHeaders } from "../../services/kit/server/question.ts";
 import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
+import type { StreamedBody } from "../bindings/streamed-body.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { describeRequest, isDescribed } from "../reports/described-request.ts";
@@ -102,7 +104,7 @@ export const call = async (
     watch.expectAnswer(isLong ? limits.uploadAnswerTimeoutMs : limits.answerTimeoutMs);
     const messages = isKnown
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
-      : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure, admission);
+      : uploadRequests(bound.message, bound.more as StreamedBody, watch, limits, noteFailure, admission);
     const headers = { ...header, ...admission?.headers };
     // A service that was stopped meanwhile must not carry out what was told as failed.
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
@@ -212,23 +214,37 @@ const callHeaders = (
   return headers;
 };
 
-/** The messages of a request. While one is with the transport, the service is to take it; after the last, to answer. */
-async function* requestMessages(
-  first: Message,
-  more: AsyncIterable<Message>,
+/** The requests of an upload, whose body is read as the service takes it. */
+const uploadRequests = (
+  head: Message,
+  { pieces, sizeBytes, messageOf, last }: StreamedBody,
   watch: CallWatch,
   limits: GatewayLimits,
   noteFailure: (thrown: unknown) => void,
   admission: Admission | undefined,
-): AsyncGenerator<Message> {
-  yield first;
+): PayloadRequests<Message> =>
+  new PayloadRequests(head, {
+    pieces: watchedPieces(pieces, watch, limits, noteFailure, admission),
+    sizeBytes,
+    messageOf,
+    last,
+  });
+
+/** The pieces of a body. While one is with the transport, the service is to take it; after the last, to answer. */
+async function* watchedPieces(
+  pieces: AsyncIterable<Uint8Array>,
+  watch: CallWatch,
+  limits: GatewayLimits,
+  noteFailure: (thrown: unknown) => void,
+  admission: Admission | undefined,
+): AsyncGenerator<Uint8Array> {
   // A client that waits for `100 Continue` is asked for its body only when the service wants it.
   if (admission !== undefined && !(await admission.isWanted())) return;
   try {
     watch.rest();
-    for await (const message of more) {
+    for await (const piece of pieces) {
       watch.expect(limits.stallTimeoutMs);
-      yield message;
+      yield piece;
       watch.rest();
     }
     watch.expectAnswer(limits.uploadAnswerTimeoutMs);

@@ -4,6 +4,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { ApiBinding } from "../api-binding.ts";
+import type { StreamedBody } from "../bindings/streamed-body.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { Payload } from "../signature/payload.ts";
 
@@ -31,8 +32,8 @@ export interface BoundCall {
   readonly method: MethodContract;
   /** The request; of a method that streams its request, the first message of the stream. */
   readonly message: Message;
-  /** The messages after the first, of a method that streams its request; a list if its body was read already. */
-  readonly more: AsyncIterable<Message> | readonly Message[] | undefined;
+  /** What follows the first message, of a method that streams its request; messages if its body was read already. */
+  readonly more: StreamedBody | readonly Message[] | undefined;
 }
 
 /** Result of call: one message, or the first of a stream and the ones after it. */

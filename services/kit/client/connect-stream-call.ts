@@ -18,6 +18,8 @@ const errorBytesMax = 64 * 1024;
 /** One streaming call on its connection. */
 export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   onOver: (() => void) | undefined;
+  /** Runs when the call has its connection. */
+  onStart: (() => void) | undefined;
   readonly #limitBytes: number;
   readonly #queue: FrameQueue;
   readonly #begun = Promise.withResolvers<IncomingHttpHeaders>();
@@ -43,6 +45,11 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   /** The headers of the answer; rejects with the error of the server or of the connection. */
   get headers(): Promise<IncomingHttpHeaders> {
     return this.#begun.promise;
+  }
+
+  override onRequestStart(controller: Dispatcher.DispatchController): void {
+    super.onRequestStart(controller);
+    if (!this.isOver) this.onStart?.();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

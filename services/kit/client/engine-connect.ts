@@ -3,6 +3,7 @@ import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/conne
 import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
+import { bodyBytesMin, bodyHeader } from "../wire/body-connection.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
 import { StreamAnswer, UnaryAnswer } from "./answers.ts";
@@ -11,6 +12,8 @@ import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts"
 import { ConnectStreamCall } from "./connect-stream-call.ts";
 import { ConnectUnaryCall } from "./connect-unary-call.ts";
 import { createConnector } from "./connector.ts";
+import { BodyConnection } from "./body-connection.ts";
+import { PayloadRequests } from "./payload-requests.ts";
 import { requestFrames, wholeFrames } from "./request-frames.ts";
 import { WholeRequests } from "./whole-requests.ts";
 import type { ClosableTransport, EngineOptions } from "./engine.ts";
@@ -50,7 +53,13 @@ export const createConnectEngine = (options: EngineOptions): ConnectEngine => {
     const headers = await headerLines(options, "application/connect+proto", timeoutMs, header);
     const { findPayload } = messageCodec(method.output);
     const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs, findPayload);
-    const body = await requestBody(method, input, call);
+    const connection = bodyConnection(options.address, method, input);
+    if (connection !== undefined) {
+      headers.push(bodyHeader, connection.name);
+      call.onStart = () => connection.start(call);
+    }
+    const sent = connection === undefined ? input : new WholeRequests([(input as PayloadRequests<never>).head]);
+    const body = await requestBody(method, sent, call);
     dispatch(pool, { path: methodPath(method), method: "POST", headers, body: body as Buffer }, call);
     return answerOf(method, call);
   };
@@ -132,6 +141,18 @@ const dispatch = (
   } catch (error) {
     call.fail(error);
   }
+};
+
+/** The connection for the content of an upload that is large enough for one of its own. */
+const bodyConnection = <I extends DescMessage, O extends DescMessage>(
+  address: string,
+  method: DescMethodStreaming<I, O>,
+  input: AsyncIterable<MessageInitShape<I>>,
+): BodyConnection<I> | undefined => {
+  if (!(input instanceof PayloadRequests) || !address.startsWith("unix:")) return undefined;
+  const { payload } = input as PayloadRequests<MessageInitShape<I>>;
+  if ((payload.sizeBytes ?? 0) < bodyBytesMin) return undefined;
+  return new BodyConnection(method.input, payload, address.slice("unix:".length));
 };
 
 /** The requests as they are sent: those of a call with one request, or with known ones, as one body of known length. */

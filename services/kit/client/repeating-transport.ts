@@ -9,6 +9,7 @@ import { ReplayableRequests } from "./replayable-requests.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { isUnavailable, mayRepeat, pauseMs, RetryBudget } from "./retry.ts";
 import type { ClosableTransport } from "./engine.ts";
+import { PayloadRequests } from "./payload-requests.ts";
 import { WholeRequests } from "./whole-requests.ts";
 
 /** How calls are distributed and repeated. */
@@ -69,7 +70,8 @@ export const createRepeatingTransport = (
     input: AsyncIterable<MessageInitShape<I>>,
     values: ContextValues | undefined,
   ): Promise<StreamResponse<I, O>> => {
-    const requests = new ReplayableRequests(input);
+    const payload = input instanceof PayloadRequests ? (input as PayloadRequests<MessageInitShape<I>>) : undefined;
+    const requests = new ReplayableRequests<unknown>(payload?.payload.pieces ?? input);
     try {
       return await call(
         method,
@@ -77,7 +79,10 @@ export const createRepeatingTransport = (
         timeoutMs,
         async (engine, leftMs) => {
           const attempt = requests.attempt();
-          const answer = await engine.stream(method, signal, leftMs, header, attempt.requests, values);
+          const sent =
+            payload?.withPieces(attempt.requests as AsyncIterable<Uint8Array>) ??
+            (attempt.requests as AsyncIterable<MessageInitShape<I>>);
+          const answer = await engine.stream(method, signal, leftMs, header, sent, values);
           attempt.commit();
           return answer;
         },

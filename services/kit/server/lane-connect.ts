@@ -5,11 +5,13 @@ import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
 import { admissionHeaders } from "../wire/admission.ts";
+import { bodyHeader } from "../wire/body-connection.ts";
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
 import type { EncodedMessage } from "../wire/message-codec.ts";
 import { settlesAtOnce } from "../wire/settles-at-once.ts";
 import { parseConnectTimeout } from "../wire/timeouts.ts";
+import type { BodyConnections } from "./body-connections.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
@@ -95,6 +97,7 @@ export const sendUnary = (
 /** Serves one call of any kind of stream in the Connect protocol over HTTP/1.1. */
 export const serveConnectStream = async (
   dispatcher: Dispatcher,
+  bodies: BodyConnections,
   route: Route,
   request: IncomingMessage,
   response: ServerResponse,
@@ -108,7 +111,9 @@ export const serveConnectStream = async (
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
     const decoding = { codec: route.input, isGzip, limitBytes };
-    const received = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
+    const own = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
+    const bodyName = headers[bodyHeader];
+    const received = typeof bodyName === "string" ? bodies.messages(bodyName, own, decoding, call) : own;
     const isAsked = headers[admissionHeaders.asked] !== undefined && route.method.methodKind === "client_streaming";
     const announce = (): void => sending.announceAdmission();
     await sending.send(dispatcher.stream(call, isAsked ? announcing(received, announce) : received));

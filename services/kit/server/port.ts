@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isTrusted } from "../tls/server-tls.ts";
+import { bodyPreface } from "../wire/body-connection.ts";
 import { sharedPreface } from "../wire/shared-frames.ts";
 import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
 import type { Drop } from "./http2-session.ts";
@@ -22,6 +23,8 @@ interface PortHandlers {
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void;
   /** Serves a shared connection. */
   shared(socket: Socket): void;
+  /** Serves a connection that carries the content of a large upload. */
+  body(socket: Socket): void;
 }
 
 /** Where a port listens: TCP, or a unix socket by its path. */
@@ -52,11 +55,16 @@ interface Port {
   destroy(): void;
 }
 
-type ProtocolName = "http1" | "http2" | "shared";
+type ProtocolName = "http1" | "http2" | "shared" | "body";
 
-/** The first letters of HTTP/2 with prior knowledge and of a shared connection. No HTTP/1.1 method begins with them. */
-const prefaces = { http2: Buffer.from("PRI"), shared: sharedPreface.subarray(0, 3) } as const;
 const prefaceBytes = 3;
+const http2Preface = Buffer.from("PRI");
+
+/** The protocols of local connections by their first letters. No HTTP/1.1 method begins with them, or with `PRI`. */
+const localPrefaces = [
+  ["shared", sharedPreface.subarray(0, prefaceBytes)],
+  ["body", bodyPreface.subarray(0, prefaceBytes)],
+] as const;
 
 /** Opens a port. Requests are answered by the handlers from the first connection on. */
 export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: ServerTls): Port => {
@@ -83,7 +91,8 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     if (protocol === "shared") {
       handlers.shared(socket);
       socket.resume();
-    } else if (protocol === "http2") {
+    } else if (protocol === "body") handlers.body(socket);
+    else if (protocol === "http2") {
       // The session is created before this returns.
       taken = socket;
       http2 ??= makeHttp2();
@@ -215,7 +224,7 @@ const sweepMs = 20;
 
 /**
  * Calls back with the protocol of a connection; with undefined if the peer closed or sent nothing in time. Only a local
- * connection can be shared.
+ * connection can be shared or carry the content of an upload.
  */
 const decide = (
   socket: Socket,
@@ -238,7 +247,8 @@ const decide = (
     held = held === undefined ? chunk : Buffer.concat([held, chunk]);
     const seen = held.subarray(0, prefaceBytes);
     const begins = (preface: Buffer): boolean => preface.subarray(0, seen.length).equals(seen);
-    const possible = begins(prefaces.http2) ? "http2" : isLocal && begins(prefaces.shared) ? "shared" : "http1";
+    const local = isLocal ? localPrefaces.find(([, preface]) => begins(preface))?.[0] : undefined;
+    const possible = begins(http2Preface) ? "http2" : (local ?? "http1");
     if (possible === "http1" || seen.length === prefaceBytes) settle(possible);
   };
   const gone = (): void => settle(undefined);

@@ -80,7 +80,7 @@ export const bodyFrames = (source: Readable, limitBytes: number, call: Call): Fr
 };
 
 /** How the frames of a stream of requests become messages. */
-interface FrameDecoding {
+export interface FrameDecoding {
   readonly codec: MessageCodec;
   readonly isGzip: boolean;
   readonly limitBytes: number;
@@ -107,7 +107,7 @@ const readable = (decode: () => Message): Message => {
 };
 
 /** Made once, because every call is closed; only a reader who goes on after that sees it. */
-const callEnded = new ProtocolError(Code.Canceled, "The call has ended.");
+export const callEnded = new ProtocolError(Code.Canceled, "The call has ended.");
 
 /** The messages of a stream of requests. Closing it drops the rest. */
 export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding, call: Call): AsyncIterator<Message> => ({

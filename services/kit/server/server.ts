@@ -13,6 +13,7 @@ import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { connectionsFor } from "../process/descriptors.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
+import { BodyConnections } from "./body-connections.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { createHealth, healthAt } from "./health.ts";
@@ -108,6 +109,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   let isStopping = false;
 
   const elsewhere = new Elsewhere(dispatcher);
+  const bodies = new BodyConnections(dispatcher);
   const sharedConnections = new Set<ServedConnection>();
   const shared = (socket: Socket): void => {
     const connection = serveShared(dispatcher, elsewhere, socket);
@@ -135,7 +137,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       const type = request.headers["content-type"];
       const isUnary = route.method.methodKind === "unary";
       if (type === unaryContentType && isUnary) return void serveConnectUnary(dispatcher, route, request, response);
-      if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
+      if (type === streamContentType && !isUnary)
+        return void serveConnectStream(dispatcher, bodies, route, request, response);
     }
     if (elsewhere.take(request, response)) return;
     answerPage(request, response);
@@ -155,7 +158,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   };
 
   const tls = "path" in options.listen ? undefined : options.tls;
-  const port = createPort({ http1, http2, shared }, limits, tls);
+  const port = createPort({ http1, http2, shared, body: (socket) => bodies.serve(socket) }, limits, tls);
   if (tls !== undefined && options.socketPath !== undefined) throw new Error("a unix socket is not served by TLS");
   await port.listen(options.listen, options.socketPath);
   const scheme = tls === undefined ? "http" : "https";

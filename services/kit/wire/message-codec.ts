@@ -22,6 +22,8 @@ export interface MessageCodec<D extends DescMessage = DescMessage> {
   decode(bytes: Uint8Array): MessageShape<D>;
   /** Decodes a frame of a stream, whole or cut. */
   decodeFrame(frame: Frame): MessageShape<D>;
+  /** What comes before the bytes of a payload in a message of nothing else. Throws if the type has none. */
+  payloadHead(bytes: number): Uint8Array;
   /** Finds the payload member in the first bytes of a message; undefined: the type has none. */
   readonly findPayload: PayloadFinder | undefined;
 }
@@ -65,6 +67,10 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
         (message as unknown as Record<string, unknown>)[payload.localName] = plainView(frame.payload);
       return message;
     },
+    payloadHead: (bytes) => {
+      if (payload === undefined) throw new Error(`${desc.typeName} has no payload`);
+      return memberHead(new BinaryWriter(), payload, bytes);
+    },
     findPayload: payload === undefined ? undefined : payloadFinder(payload),
   };
 };
@@ -88,6 +94,9 @@ const encodeApart = (desc: DescMessage, message: Message, bulk: DescField, bytes
   } finally {
     members[bulk.localName] = bytes;
   }
-  const head = new BinaryWriter().raw(others).tag(bulk.number, WireType.LengthDelimited).uint32(bytes.length).finish();
+  const head = memberHead(new BinaryWriter().raw(others), bulk, bytes.length);
   return { parts: [head, bytes], byteLength: head.length + bytes.length };
 };
+
+const memberHead = (writer: BinaryWriter, { number }: DescField, bytes: number): Uint8Array =>
+  writer.tag(number, WireType.LengthDelimited).uint32(bytes).finish();
