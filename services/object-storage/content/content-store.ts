@@ -131,6 +131,7 @@ export class ContentStore {
       if (facts === undefined) throw new Error("the blob store ended before its source");
       return { ...facts, blob: { blobId, sizeBytes, dataKey: key.sealed, inlineBody: undefined } };
     } finally {
+      verifier.close();
       await source.return?.();
     }
   }

@@ -5,6 +5,7 @@ import { checkDigest, findChecksum } from "../domain/expected-checksums.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { Digest } from "../../kit/digests/digest.ts";
 import { openDigest } from "../../kit/digests/digest.ts";
+import { openLargeMd5 } from "../../kit/digests/md5-lanes.ts";
 
 /** The properties that arriving content must have. */
 export interface ContentExpectation {
@@ -34,14 +35,20 @@ export interface ContentVerifier {
   add(piece: Uint8Array): void;
   /** Throws INCOMPLETE_BODY, BAD_DIGEST or INVALID_REQUEST. `trailer` holds checksums that came after the content. */
   finish(trailer: ChecksumMembers): ContentFacts;
+  /** Must be called in the end, also of content that did not arrive whole. */
+  close(): void;
 }
+
+/** Contents of at least this size are digested together with others that arrive at the same time. */
+const largeBytesMin = 1024 * 1024;
 
 /**
  * Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default, because trailers carry it.
  */
 export const openContentVerifier = async (expectation: ContentExpectation): Promise<ContentVerifier> => {
   const { checksums: plan, sizeBytesMax } = expectation;
-  const md5 = await openDigest("MD5");
+  const large = (expectation.sizeBytes ?? 0) >= largeBytesMin ? openLargeMd5() : undefined;
+  const md5 = large ?? (await openDigest("MD5"));
   const algorithms = new Set<ChecksumAlgorithm>([plan.algorithm]);
   if (!plan.isRequested) algorithms.add("CRC32");
   if (expectation.alsoCompute !== undefined) algorithms.add(expectation.alsoCompute);
@@ -80,6 +87,7 @@ export const openContentVerifier = async (expectation: ContentExpectation): Prom
         isChecksumRequested: plan.isRequested || trailing !== undefined,
       };
     },
+    close: () => large?.close(),
   };
 };
 
