@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
+import type { CrcModule } from "./crc-module.ts";
+import { openCrcModule } from "./crc-module.ts";
 import type { IHasher } from "hash-wasm";
-import { createCRC32, createCRC64, createXXHash128, createXXHash3, createXXHash64 } from "hash-wasm";
+import { createCRC32, createXXHash128, createXXHash3, createXXHash64 } from "hash-wasm";
 
 /** The digests that can be computed. */
 export const digestAlgorithms = [
@@ -41,9 +43,11 @@ export interface Digest {
   finish(): Uint8Array;
 }
 
-/** CRC-32C (Castagnoli) and CRC-64/NVME, bits reversed as the library expects them. */
+/** CRC-32C (Castagnoli) and CRC-64/NVME, bits reversed. */
 const crc32cPolynomial = 0x82f63b78;
-const crc64NvmePolynomial = "9a6c9329ac4bc9b5";
+const crc64NvmePolynomial = 0x9a6c9329ac4bc9b5n;
+
+let crc64Nvme: CrcModule | undefined;
 
 /** Unused WebAssembly hashers: creating one costs as much as hashing some 100 KiB. */
 const idle = new Map<DigestAlgorithm, IHasher[]>();
@@ -58,6 +62,22 @@ const openCrc32 = (): Digest => {
     finish: () => {
       const digest = Buffer.alloc(4);
       digest.writeUInt32BE(value);
+      return digest;
+    },
+  };
+};
+
+const openCrc64Nvme = (): Digest => {
+  const module = (crc64Nvme ??= openCrcModule(crc64NvmePolynomial));
+  const ones = 0xffff_ffff_ffff_ffffn;
+  let value = ones;
+  return {
+    update: (bytes) => {
+      value = module.update(value, bytes);
+    },
+    finish: () => {
+      const digest = Buffer.alloc(8);
+      digest.writeBigUInt64BE(value ^ ones);
       return digest;
     },
   };
@@ -86,7 +106,7 @@ const openWasm = async (algorithm: DigestAlgorithm, create: () => Promise<IHashe
 const openers: Readonly<Record<DigestAlgorithm, () => Digest | Promise<Digest>>> = {
   CRC32: openCrc32,
   CRC32C: () => openWasm("CRC32C", () => createCRC32(crc32cPolynomial)),
-  CRC64NVME: () => openWasm("CRC64NVME", () => createCRC64(crc64NvmePolynomial)),
+  CRC64NVME: openCrc64Nvme,
   SHA1: () => openNative("sha1"),
   SHA256: () => openNative("sha256"),
   SHA512: () => openNative("sha512"),

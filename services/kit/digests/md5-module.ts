@@ -1,3 +1,6 @@
+import type { Code, WasmExports, WasmFunction } from "./wasm-code.ts";
+import { branchToLoop, end, get, i32, int, joined, loop, openModule, set, tee, unsigned } from "./wasm-code.ts";
+
 /**
  * A WebAssembly module that digests several sequences of bytes at the same time, each in a lane of vectors of 32 bits.
  * MD5 (RFC 1321) cannot be faster for one sequence, because each of its steps waits for the one before, but a processor
@@ -26,30 +29,7 @@ export interface Md5Module {
   readonly eight: DigestBlocks;
 }
 
-/** The part of WebAssembly's API that is used; Node's types leave it to those of browsers. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-};
-
-type Code = readonly number[];
-
-const joined = (...parts: readonly Code[]): Code => parts.flat();
-
-const unsigned = (value: number): Code => (value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)]);
-const signed = (value: number): Code =>
-  value >= -64 && value < 64 ? [value & 127] : [(value & 127) | 128, ...signed(value >> 7)];
-
-const get = (local: number): Code => [0x20, ...unsigned(local)];
-const set = (local: number): Code => [0x21, ...unsigned(local)];
-const tee = (local: number): Code => [0x22, ...unsigned(local)];
-const int = (value: number): Code => [0x41, ...signed(value)];
 const vector = (operation: number, ...rest: number[]): Code => [0xfd, ...unsigned(operation), ...rest];
-const loop = [0x03, 0x40];
-const branchToLoop = [0x0d, 0];
-const end = [0x0b];
-const i32 = { add: [0x6a], subtract: [0x6b], and: [0x71], or: [0x72], xor: [0x73], rotate: [0x77] } as const;
-
 /** What the steps are made of: for one lane on numbers, for four on vectors of four numbers. */
 interface Arithmetic {
   /** The type of a number, in the declarations of locals. */
@@ -75,14 +55,11 @@ const local = (group: number, name: number): number => 2 + group * 9 + name;
 const temporaryName = 8;
 
 const scalar: Arithmetic = {
-  type: 0x7f,
   ...i32,
   not: [...int(-1), ...i32.xor],
   constant: (step) => int(stepConstants[step]! | 0),
-  word: (_group, word) => [...get(data), ...scalar.load(dataAt + word * 4)],
+  word: (_group, word) => [...get(data), ...i32.load(dataAt + word * 4)],
   rotated: (bits) => [...int(bits), ...i32.rotate],
-  load: (offset) => [0x28, 2, ...unsigned(offset)],
-  store: (offset) => [0x36, 2, ...unsigned(offset)],
 };
 
 /** Where the words of a group's current block are, after they were moved from their lanes into vectors. */
@@ -162,8 +139,8 @@ const transposed = (group: number): Code => {
   return code;
 };
 
-/** The body of a function that digests blocks of so many groups. */
-const bodyOf = (arithmetic: Arithmetic, groups: number): Code => {
+/** The code of a function that digests blocks of so many groups. */
+const codeOf = (arithmetic: Arithmetic, groups: number): Code => {
   const { load, store, add } = arithmetic;
   const all = Array.from({ length: groups }, (_none, group) => group);
   const eachWord = (make: (own: number, copy: number, offset: number) => Code): Code =>
@@ -174,8 +151,6 @@ const bodyOf = (arithmetic: Arithmetic, groups: number): Code => {
     );
   const steps = Array.from({ length: 64 }, (_none, step) => all.flatMap((group) => stepCode(arithmetic, group, step)));
   return joined(
-    // One local of the address, nine of numbers for each group.
-    [2, 1, 0x7f, ...unsigned(groups * 9), arithmetic.type],
     eachWord((own, _copy, offset) => joined(int(0), load(offset), set(own))),
     loop,
     arithmetic === lanes ? all.flatMap(transposed) : [],
@@ -189,34 +164,26 @@ const bodyOf = (arithmetic: Arithmetic, groups: number): Code => {
   );
 };
 
-const section = (id: number, content: Code): Code => [id, ...unsigned(content.length), ...content];
-const named = (name: string): Code => [name.length, ...Buffer.from(name)];
 const memoryPages = (dataAt + laneBytes * lanesMax) / 65_536;
-
-const moduleBytes = (): Uint8Array => {
-  const functions = [
-    ["one", bodyOf(scalar, 1)],
-    ["four", bodyOf(lanes, 1)],
-    ["eight", bodyOf(lanes, 2)],
-  ] as const;
-  const exported = functions.flatMap(([name], index) => [...named(name), 0, index]);
-  const bodies = functions.flatMap(([, body]) => [...unsigned(body.length), ...body]);
-  return Uint8Array.from(
-    joined(
-      [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      section(1, [1, 0x60, 1, 0x7f, 0]),
-      section(3, [functions.length, ...functions.map(() => 0)]),
-      section(5, [1, 0, memoryPages]),
-      section(7, [1 + functions.length, ...named("memory"), 2, 0, ...exported]),
-      section(10, [functions.length, ...bodies]),
-    ),
-  );
-};
 
 /** Compiles the module, which takes some milliseconds. */
 export const openMd5Module = (): Md5Module => {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()));
-  const { memory, ...digests } = exports as Omit<Md5Module, "memory"> & { readonly memory: { buffer: ArrayBuffer } };
+  const functionOf = (name: string, arithmetic: Arithmetic, groups: number): WasmFunction => ({
+    name,
+    // The address, and nine numbers for each group.
+    locals: [
+      [1, i32.type],
+      [groups * 9, arithmetic.type],
+    ],
+    code: codeOf(arithmetic, groups),
+  });
+  const functions = [functionOf("one", scalar, 1), functionOf("four", lanes, 1), functionOf("eight", lanes, 2)];
+  const { memory, ...digests } = openModule<Omit<Md5Module, "memory"> & WasmExports>(
+    [i32.type],
+    [],
+    memoryPages,
+    functions,
+  );
   new Uint32Array(memory.buffer).set(stepConstants);
   return { memory: memory.buffer, ...digests };
 };
