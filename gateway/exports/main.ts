@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
 import { amzDialect } from "../dialects/amz.ts";
 import { spellingOf } from "../dialects/dialect.ts";
 import { svcDialect } from "../dialects/svc.ts";
 import { botocoreModel, modelVersion } from "./botocore.ts";
+import { readFlags } from "./flags.ts";
 import { exportSources } from "./export-source.ts";
 import { openApiDocument } from "./openapi.ts";
 import { readProtoComments } from "./proto-comments.ts";
@@ -19,17 +19,16 @@ import { readProtoComments } from "./proto-comments.ts";
  *
  * `--dialect amz` writes them in the public dialect, `--brand-word` for an installation with a word of its own.
  */
-const { values } = parseArgs({
-  options: {
-    out: { type: "string" },
-    dialect: { type: "string", default: "svc" },
-    "brand-word": { type: "string", default: "svc" },
-  },
+const usage = "usage: npm run export -- --out DIR [--dialect svc|amz] [--brand-word WORD]";
+const values = readFlags(usage, {
+  out: { type: "string" },
+  dialect: { type: "string", default: "svc" },
+  "brand-word": { type: "string", default: "svc" },
 });
 const dialects = { svc: svcDialect(values["brand-word"]), amz: amzDialect };
 const dialect = Object.entries(dialects).find(([name]) => name === values.dialect)?.[1];
 if (values.out === undefined || dialect === undefined) {
-  process.stderr.write("usage: npm run export -- --out DIR [--dialect svc|amz] [--brand-word WORD]\n");
+  process.stderr.write(`${usage}\n`);
   process.exit(2);
 }
 

@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 
 import { variableName } from "../../services/kit/config/config.ts";
 import { formatValue, isSecret } from "../../services/kit/config/setting.ts";
@@ -9,6 +8,7 @@ import { processNames } from "../../services/launcher/processes.ts";
 import { installation } from "../../services/launcher/settings.ts";
 import { amzDialect } from "../dialects/amz.ts";
 import { spellingOf } from "../dialects/dialect.ts";
+import { readFlags } from "./flags.ts";
 import { exportSources, titleOf } from "./export-source.ts";
 import { readProtoComments } from "./proto-comments.ts";
 import { referencePage, table } from "./reference.ts";
@@ -17,8 +17,8 @@ import { referencePage, table } from "./reference.ts";
  * `npm run reference`: writes `docs/reference` from the contract and the declared settings: a page of operations for
  * each API, and one of all settings. `npm run check` fails when the pages are not what would be written.
  */
-const { values } = parseArgs({
-  options: { out: { type: "string", default: join(import.meta.dirname, "..", "..", "docs", "reference") } },
+const values = readFlags("usage: npm run reference -- [--out DIR]", {
+  out: { type: "string", default: join(import.meta.dirname, "..", "..", "docs", "reference") },
 });
 
 const settingsRows = (settings: SettingsTable, process?: string): string[][] =>

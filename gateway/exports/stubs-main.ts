@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 
 import { programVersion } from "../../services/kit/config/usage.ts";
+import { readFlags } from "./flags.ts";
 
 /**
  * `npm run stubs -- --out DIR`: writes the sources of packages with the stubs of all services, in Quartet's version.
@@ -13,15 +13,13 @@ import { programVersion } from "../../services/kit/config/usage.ts";
  *
  * Without a directory of Go's generators only the Python package is written.
  */
-const { values } = parseArgs({
-  options: {
-    out: { type: "string" },
-    python: { type: "string", default: "python3" },
-    "go-plugins": { type: "string" },
-    "go-module": { type: "string", default: "quartet/stubs" },
-  },
+const usage = "usage: npm run stubs -- --out DIR [--python PATH] [--go-plugins DIR] [--go-module NAME]";
+const values = readFlags(usage, {
+  out: { type: "string" },
+  python: { type: "string", default: "python3" },
+  "go-plugins": { type: "string" },
+  "go-module": { type: "string", default: "quartet/stubs" },
 });
-const usage = "usage: npm run stubs -- --out DIR [--python PATH] [--go-plugins DIR] [--go-module NAME]\n";
 
 const fail = (text: string, status: number): never => {
   process.stderr.write(text);
@@ -30,7 +28,7 @@ const fail = (text: string, status: number): never => {
 
 const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, "proto");
-const out = resolve(values.out ?? fail(usage, 2));
+const out = resolve(values.out ?? fail(`${usage}\n`, 2));
 
 /** The contracts of services that callers reach, with their imports: not stored records, tests and inner services. */
 const files = readdirSync(protos, { recursive: true, encoding: "utf8" })
@@ -49,6 +47,9 @@ const protoc = (...parameters: string[]): string =>
   run(values.python, ["-m", "grpc_tools.protoc", "--proto_path=.", ...parameters, ...files]);
 
 const licence = (directory: string): void => cpSync(join(root, "LICENSE"), join(directory, "LICENSE"));
+
+if (spawnSync(values.python, ["-c", "import grpc_tools"]).status !== 0)
+  fail(`${values.python} has no grpcio-tools: install it there by pip, or name another Python by --python\n`, 1);
 
 const writePython = (directory: string): void => {
   const sources = join(directory, "src");
