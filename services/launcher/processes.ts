@@ -38,7 +38,7 @@ export interface ProcessDeclaration {
 /**
  * Bounds the space of new objects to 32 MiB instead of 128 (services/decisions/0079). What requests read and write lies
  * in buffers outside of the heap, which are garbage until new objects are collected: with more space so many gather
- * that V8 marks the whole heap for them, again and again (services/decisions/0082).
+ * that V8 marks the whole heap for them, again and again (services/decisions/0113).
  */
 const newObjectsFlag = "--max-semi-space-size=16";
 
@@ -73,11 +73,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
     // (services/decisions/0120).
     nodeFlags: [newObjectsFlag, "--heap-growing-percent=100"],
   }),
-  "object-storage": service("object-storage", 50_054, {
-    calls: ["event-bus"],
-    hasMasterKeys: true,
-    nodeFlags: [newObjectsFlag],
-  }),
+  "object-storage": service("object-storage", 50_054, { calls: ["event-bus"], hasMasterKeys: true }),
   gateway: {
     script: "gateway/main.ts",
     listeners: {
