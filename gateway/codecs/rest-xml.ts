@@ -38,14 +38,14 @@ export const writeMembers = (message: Message, desc: DescMessage, spelling: Dial
   const contract = messageContract(desc);
   if (contract.bodyFields.length === 0) return undefined;
   const root = contract.xmlRoot ?? desc.name.replace(/Response$/, "");
-  return { contentType, body: Buffer.from(writeXmlRoot(root, message, desc, spelling)) };
+  return { contentType, body: writeXmlRoot(root, message, desc, spelling) };
 };
 
 /** Writes the XML document of a payload member. */
 export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document => {
   const desc = field.desc.message!;
   const root = messageContract(desc).xmlRoot ?? field.wireName;
-  return { contentType, body: Buffer.from(writeXmlRoot(root, value, desc, spelling)) };
+  return { contentType, body: writeXmlRoot(root, value, desc, spelling) };
 };
 
 /** Writes a refusal as an error document, which has no namespace. */

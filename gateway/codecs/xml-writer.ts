@@ -10,11 +10,15 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
-/** Writes a message as a root element, with the namespace of the dialect if it has one. */
-export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
+/** Writes a document whose root element is a message, with the namespace of the dialect if it has one. */
+export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): Buffer => {
   const { xmlNamespace } = spelling.dialect;
   const namespace = xmlNamespace === undefined ? "" : ` xmlns="${xmlNamespace}"`;
-  return xmlDeclaration + writeXmlElement(name, namespace, message, desc, spelling);
+  const pieces: Buffer[] = [];
+  const out: Output = { text: xmlDeclaration, pieces };
+  writeElement(out, tagsOf(name), namespace, message, contentWriter(desc, spelling), true);
+  const rest = Buffer.from(out.text);
+  return pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
 };
 
 /** Writes a message as an element; `attributes` begin with a space, or are empty. */
@@ -25,7 +29,7 @@ export const writeXmlElement = (
   desc: DescMessage,
   spelling: DialectSpelling,
 ): string => {
-  const out: Output = { text: "" };
+  const out: Output = { text: "", pieces: undefined };
   writeElement(out, tagsOf(name), attributes, message, contentWriter(desc, spelling), true);
   return out.text;
 };
@@ -33,10 +37,27 @@ export const writeXmlElement = (
 /** Writes an element that holds only text. */
 export const writeXmlText = (name: string, text: string): string => `<${name}>${escapeText(text)}</${name}>`;
 
-/** The document so far. */
+/** The document so far: its text, after pieces that are bytes already. */
 interface Output {
   text: string;
+  /** Undefined: there are none, however long the text. */
+  readonly pieces: Buffer[] | undefined;
 }
+
+/**
+ * Texts of this length become bytes: a text of thousands of parts is a tree that is walked when it becomes bytes, and a
+ * long one is no longer in the processor's caches then.
+ */
+const pieceLength = 2_000;
+
+/** Writes an item of a list, after which the text may become bytes: the elements around it are not empty. */
+const writeListItem = (out: Output, write: ValueWriter, item: unknown): void => {
+  const { length } = out.text;
+  write(out, item, false);
+  if (out.pieces === undefined || out.text.length < pieceLength || out.text.length <= length) return;
+  out.pieces.push(Buffer.from(out.text));
+  out.text = "";
+};
 
 /** The tags of elements of one name, made once. */
 interface Tags {
@@ -105,10 +126,11 @@ const writeElement = (
 ): void => {
   const given = attributes + writer.attributes(message);
   const before = out.text;
+  const pieces = out.pieces?.length;
   out.text += given === "" ? tags.opening : `<${tags.name}${given}>`;
   const { length } = out.text;
   writer.content(out, message, isTop);
-  if (out.text.length > length) out.text += tags.closing;
+  if (out.text.length > length || out.pieces?.length !== pieces) out.text += tags.closing;
   else out.text = before + (given === "" ? tags.empty : `<${tags.name}${given}/>`);
 };
 
@@ -176,7 +198,7 @@ const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling
   if (field.xml.isFlattened) {
     const writeItem = compileItem(tags, field, spelling);
     return (out, items) => {
-      for (const item of items as readonly unknown[]) writeItem(out, item, false);
+      for (const item of items as readonly unknown[]) writeListItem(out, writeItem, item);
     };
   }
   const writeItem = compileItem(tagsOf(field.xml.memberName ?? "member"), field, spelling);
@@ -186,7 +208,7 @@ const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling
       return;
     }
     out.text += tags.opening;
-    for (const item of items as readonly unknown[]) writeItem(out, item, false);
+    for (const item of items as readonly unknown[]) writeListItem(out, writeItem, item);
     out.text += tags.closing;
   };
 };

@@ -1,7 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
-import { GetBucketLocationResponseSchema } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import {
+  GetBucketLocationResponseSchema,
+  ListObjectsV2ResponseSchema,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { readMembers, writeMembers } from "../../../gateway/codecs/rest-xml.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
@@ -29,4 +32,20 @@ describe("a member that is the text of its message's own element", () => {
       '<?xml version="1.0" encoding="UTF-8"?>\n<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>',
     );
   });
+});
+
+test("a document of a thousand items is the text of all of them", () => {
+  const contents = Array.from({ length: 1_000 }, () => ({ key: "\u26f5 & 1", size: 3n, owner: {} }));
+  const message = create(ListObjectsV2ResponseSchema, {
+    name: "photos",
+    contents,
+    commonPrefixes: [{ prefix: "a/" }, {}],
+  });
+  expect(writeMembers(message, ListObjectsV2ResponseSchema, spelling)?.body.toString()).toBe(
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">',
+      "<Contents><Key>\u26f5 &amp; 1</Key><Size>3</Size><Owner/></Contents>".repeat(1_000),
+      "<Name>photos</Name><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes><CommonPrefixes/></ListBucketResult>",
+    ].join(""),
+  );
 });
