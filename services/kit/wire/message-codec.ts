@@ -1,6 +1,6 @@
 import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, isFieldSet, ScalarType } from "@bufbuild/protobuf";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { WireType } from "@bufbuild/protobuf/wire";
 
 import { encodeMessage } from "./encode-message.ts";
 import type { Frame } from "./frame-parser.ts";
@@ -28,8 +28,8 @@ export interface MessageCodec<D extends DescMessage = DescMessage> {
   readonly findPayload: PayloadFinder | undefined;
 }
 
-/** Below this size a copy is cheaper than a buffer of its own on the way to the socket. */
-const bulkBytesMin = 16 * 1024;
+/** Smaller messages are copied in the pool of Buffer, which is cheaper than a buffer of its own for their bytes. */
+const bulkBytesMin = 4 * 1024;
 
 const noBytes = new Uint8Array(0);
 const codecs = new WeakMap<DescMessage, MessageCodec>();
@@ -69,7 +69,7 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
     },
     payloadHead: (bytes) => {
       if (payload === undefined) throw new Error(`${desc.typeName} has no payload`);
-      return memberHead(new BinaryWriter(), payload, bytes);
+      return memberHead(noBytes, payload, bytes);
     },
     findPayload: payload === undefined ? undefined : payloadFinder(payload),
   };
@@ -94,9 +94,26 @@ const encodeApart = (desc: DescMessage, message: Message, bulk: DescField, bytes
   } finally {
     members[bulk.localName] = bytes;
   }
-  const head = memberHead(new BinaryWriter().raw(others), bulk, bytes.length);
+  const head = memberHead(others, bulk, bytes.length);
   return { parts: [head, bytes], byteLength: head.length + bytes.length };
 };
 
-const memberHead = (writer: BinaryWriter, { number }: DescField, bytes: number): Uint8Array =>
-  writer.tag(number, WireType.LengthDelimited).uint32(bytes).finish();
+/** The tag and the length of a bytes member, after the other members. */
+const memberHead = (others: Uint8Array, { number }: DescField, bytes: number): Uint8Array => {
+  const head = Buffer.allocUnsafe(others.length + 2 * varintBytesMax);
+  head.set(others);
+  const tagEnd = writeVarint(head, (number << 3) | WireType.LengthDelimited, others.length);
+  return plainView(head.subarray(0, writeVarint(head, bytes, tagEnd)));
+};
+
+/** Of a number below 2^32. */
+const varintBytesMax = 5;
+
+/** Writes a number below 2^32 from a place on; returns the place after it. */
+const writeVarint = (into: Uint8Array, number: number, begin: number): number => {
+  let at = begin;
+  let left = number >>> 0;
+  for (; left > 0x7f; left >>>= 7) into[at++] = (left & 0x7f) | 0x80;
+  into[at++] = left;
+  return at;
+};

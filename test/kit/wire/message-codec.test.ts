@@ -40,6 +40,14 @@ test("a message with a small bytes member is one buffer", () => {
   expect(parts.map((part) => [...part])).toEqual([[0x0a, 4, 0x73, 0x68, 0x69, 0x70, 0x12, 1, 1]]);
 });
 
+test("bytes from 4 KiB on stay beside their message", () => {
+  const lengthsOf = (size: number) =>
+    messageCodec(UploadRequestSchema)
+      .encode({ name: "ship", body: new Uint8Array(size) })
+      .parts.map(({ length }) => length);
+  expect([lengthsOf(4_095), lengthsOf(4_096)]).toEqual([[4_104], [9, 4_096]]);
+});
+
 test("what is no such message is refused", () => {
   expect(() => messageCodec(EchoRequestSchema).decode(Buffer.from([0x0a, 0x50]))).toThrow(RangeError);
 });
