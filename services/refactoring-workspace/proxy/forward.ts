@@ -3,8 +3,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import type { Dispatcher } from "undici";
 
 import { responseHeaders, sentReason, sentTrailers } from "./forwarded-headers.ts";
-import { refuse, upstreamRefusal } from "./refusal.ts";
+import { RefusedError, refusals, refuse, upstreamRefusal } from "./refusal.ts";
 import { hasBody, discardBody, ForwardedBody } from "./request-body.ts";
+import type { ConnectionQueue, Upstream } from "./upstreams.ts";
 
 /** One request on its way to a service. */
 export interface ForwardedExchange {
@@ -28,27 +29,29 @@ const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
  * Sends a request to a service and its answer to the client, both as they arrive: at most the stream buffers of both
  * sides are in memory. If the client disconnects, the request to the service is aborted. If the service fails before
  * its answer begins, the client gets 502 or 504; if it fails later, the client's connection is cut, so that half an
- * answer never looks like a whole one.
+ * answer never looks like a whole one. If no connection is free in time, the client gets 503. Throws RefusedError if
+ * too many requests wait for one.
  */
-export const forward = (dispatcher: Dispatcher, exchange: ForwardedExchange): void => {
+export const forward = (upstream: Pick<Upstream, "dispatcher" | "queue">, exchange: ForwardedExchange): void => {
+  if (upstream.queue.waiting >= upstream.queue.waitingMax) throw new RefusedError(refusals.noConnection);
   const { request, response } = exchange;
   const body = hasBody(request) ? new ForwardedBody(request, response, exchange.expectsContinue) : null;
   const isRepeatable = body === null && repeatableMethods.has(request.method ?? "");
-  send(dispatcher, exchange, body, isRepeatable);
+  send(upstream, exchange, body, isRepeatable);
 };
 
 const send = (
-  dispatcher: Dispatcher,
+  upstream: Pick<Upstream, "dispatcher" | "queue">,
   exchange: ForwardedExchange,
   body: ForwardedBody | null,
   isRepeatable: boolean,
 ): void => {
-  const handler = new AnswerHandler(exchange, body, () => {
+  const handler = new AnswerHandler(exchange, body, upstream.queue, () => {
     if (!isRepeatable) return false;
-    send(dispatcher, exchange, body, false);
+    send(upstream, exchange, body, false);
     return true;
   });
-  dispatcher.dispatch(
+  upstream.dispatcher.dispatch(
     {
       path: exchange.path,
       method: exchange.request.method ?? "GET",
@@ -57,28 +60,45 @@ const send = (
     },
     handler,
   );
+  handler.limitWait();
 };
 
 /** Passes one answer on to the client, no faster than the client reads it. */
 class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #exchange: ForwardedExchange;
   readonly #body: ForwardedBody | null;
+  readonly #queue: ConnectionQueue;
   readonly #repeat: () => boolean;
   #controller: Dispatcher.DispatchController | undefined;
+  #isWaiting = true;
+  #timer: NodeJS.Timeout | undefined;
   #hasData = false;
   #isOver = false;
 
-  constructor(exchange: ForwardedExchange, body: ForwardedBody | null, repeat: () => boolean) {
+  constructor(exchange: ForwardedExchange, body: ForwardedBody | null, queue: ConnectionQueue, repeat: () => boolean) {
     this.#exchange = exchange;
     this.#body = body;
+    this.#queue = queue;
     this.#repeat = repeat;
+    queue.waiting += 1;
     exchange.response.on("drain", this.#onDrain);
     exchange.response.once("close", this.#onClose);
   }
 
+  /** Gives the request up if it still waits for a connection after the time. Its place in the queue stays taken. */
+  limitWait(): void {
+    if (!this.#isWaiting) return;
+    this.#timer = setTimeout(() => {
+      this.#finish();
+      this.#body?.destroy();
+      refuse(this.#exchange.response, refusals.noConnection, this.#exchange.requestId);
+    }, this.#queue.waitMsMax);
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#endWait();
     this.#controller = controller;
-    if (this.#exchange.response.destroyed) controller.abort(new ClientGoneError());
+    if (this.#isOver || this.#exchange.response.destroyed) controller.abort(new ClientGoneError());
   }
 
   onResponseStart(
@@ -119,6 +139,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#endWait();
+    if (this.#isOver) return;
     this.#finish();
     const { response, requestId, onFailure } = this.#exchange;
     if (error instanceof ClientGoneError || response.destroyed) {
@@ -129,6 +151,12 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     onFailure(error);
     this.#body?.destroy();
     refuse(response, upstreamRefusal(error), requestId);
+  }
+
+  #endWait(): void {
+    if (this.#isWaiting) this.#queue.waiting -= 1;
+    this.#isWaiting = false;
+    clearTimeout(this.#timer);
   }
 
   #finish(): void {

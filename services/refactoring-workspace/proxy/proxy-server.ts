@@ -240,8 +240,8 @@ class Proxy {
     const headers = this.#headers(request, target.url.host);
     const exchange = { request, response, requestId, expectsContinue, path, headers, onFailure };
     const upstream = this.#options.upstreams.acquire(target.url.origin, target.privateLink);
-    if (upstream instanceof Promise) return upstream.then(({ dispatcher }) => forward(dispatcher, exchange));
-    forward(upstream.dispatcher, exchange);
+    if (upstream instanceof Promise) return upstream.then((each) => forward(each, exchange));
+    forward(upstream, exchange);
     return undefined;
   }
 

@@ -15,6 +15,10 @@ export interface UpstreamLimits {
   readonly resolveEveryMs: number;
   /** Connections to one origin; further requests wait for one. */
   readonly connectionsMax: number;
+  /** Requests that wait for a connection to one origin; further ones get 503. */
+  readonly waitingMax: number;
+  /** Longest wait for a connection. */
+  readonly waitMsMax: number;
   /** Origins with open connections; the least recently used is closed first. */
   readonly originsMax: number;
   readonly connectTimeoutMs: number;
@@ -27,6 +31,8 @@ export interface UpstreamLimits {
 export const defaultUpstreamLimits: UpstreamLimits = {
   resolveEveryMs: 60_000,
   connectionsMax: 512,
+  waitingMax: 10_000,
+  waitMsMax: 30_000,
   originsMax: 1_000,
   connectTimeoutMs: 10_000,
   firstByteTimeoutMs: 60_000,
@@ -38,6 +44,14 @@ export interface Upstream {
   readonly dispatcher: Dispatcher;
   /** Opens connections of its own, outside of the dispatcher. */
   readonly connect: Connector;
+  readonly queue: ConnectionQueue;
+}
+
+/** The requests that wait for one of the connections to an origin. */
+export interface ConnectionQueue {
+  readonly waitMsMax: number;
+  readonly waitingMax: number;
+  waiting: number;
 }
 
 /** The origin of a service, and the private link of its application. */
@@ -164,7 +178,8 @@ export class Upstreams {
       bodyTimeout: 0,
       maxHeaderSize: this.#limits.headerBytesMax,
     });
-    return { pool, dispatcher: pool, connect };
+    const { waitMsMax, waitingMax } = this.#limits;
+    return { pool, dispatcher: pool, connect, queue: { waitMsMax, waitingMax, waiting: 0 } };
   }
 }
 

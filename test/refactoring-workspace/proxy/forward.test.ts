@@ -440,3 +440,41 @@ test("a proxy that is stopped closes a kept connection after its last answer", a
   expect(await text(await answerTo(request))).toBe("last");
   await stopped;
 }, 10_000);
+
+describe("a request for a service whose connections are all in use", () => {
+  /** A service with one connection, on which the first request waits for the test. */
+  const startHeld = async (upstreamLimits: { readonly waitMsMax?: number; readonly waitingMax?: number }) => {
+    const held: ServerResponse[] = [];
+    const proxied = await startProxied(
+      (request, response) => {
+        if (request.url === "/held") held.push(response);
+        else response.end("free");
+      },
+      { upstreamLimits: { connectionsMax: 1, ...upstreamLimits } },
+    );
+    const first = fetch(`${proxied.url}/held`);
+    await eventually(() => held.length === 1, "the connection is in use");
+    const release = async () => {
+      held[0]?.end("held");
+      return (await first).text();
+    };
+    return { ...proxied, release };
+  };
+
+  test("gets 503 when none is free in time, and the next one is served", async () => {
+    const { url, release } = await startHeld({ waitMsMax: 100 });
+    const late = await fetch(url, { method: "POST", body: "b".repeat(100_000) });
+    expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(((await late.json()) as { message: string }).message).toMatch(/^All connections to the service/);
+    expect(await release()).toBe("held");
+    expect(await (await fetch(url)).text()).toBe("free");
+  });
+
+  test("gets 503 at once when as many wait as may, who are served", async () => {
+    const { url, release } = await startHeld({ waitingMax: 1 });
+    const answers = [fetch(url), fetch(url)].map(async (each) => (await each).status);
+    expect(await Promise.race(answers)).toBe(503);
+    expect(await release()).toBe("held");
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200, 503]));
+  });
+});
