@@ -6,6 +6,7 @@ import { ForkStepRecordSchema } from "../../../gen/quartet/objectstorage/storage
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
 import type { BlobPins } from "../blobs/pins.ts";
 import { limits } from "../limits.ts";
@@ -43,7 +44,8 @@ export interface ForkOptions {
 /**
  * Makes one fork: copies the records of the source as they are at one instant, in slices, and then makes the bucket.
  * Nobody sees it before. What an interrupted run left is removed first, and the state is that of a later instant then.
- * No file goes meanwhile, so that content which the source loses can still be shared.
+ * No file goes meanwhile, so that content which the source loses can still be shared. A damaged record is left out of
+ * no fork: it fails, and what was copied is removed.
  */
 export const forkBuckets =
   ({ store, pins, clock }: ForkOptions): JobHandler =>
@@ -51,7 +53,8 @@ export const forkBuckets =
     const step = fromBinary(ForkStepRecordSchema, job.payload);
     const fork = await store.read((reader) => reader.get(forks, [step.destination]));
     if (!isOpen(fork, step)) return { done: true };
-    await removeBucketRecords(store, fork.bucketId, clock.now(), signal);
+    const removeCopies = (): Promise<void> => removeBucketRecords(store, fork.bucketId, clock.now(), signal);
+    await removeCopies();
     const release = pins.holdAll();
     try {
       const made = await store.read(async (former) => {
@@ -63,6 +66,10 @@ export const forkBuckets =
       });
       if (made === undefined) return { failed: true, reason: "the bucket was deleted before its fork was made" };
       return { done: true, apply: (transaction) => complete(transaction, step, made, clock.now()) };
+    } catch (error) {
+      if (!(error instanceof StoreCorruptionError)) throw error;
+      await removeCopies();
+      return { failed: true, reason: "a record of the bucket is damaged" };
     } finally {
       release();
     }

@@ -8,12 +8,14 @@ import { describe, expect, test } from "vitest";
 import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import { userCaller } from "../../../services/kit/identity/caller.ts";
 import { forks } from "../../../services/object-storage/store/forks.ts";
-import { blobs } from "../../../services/object-storage/store/layout.ts";
+import { walkTable } from "../../../services/kit/store/walk-table.ts";
+import { blobs, versions } from "../../../services/object-storage/store/layout.ts";
 import { scrubRecords } from "../../../services/object-storage/work/scrub-records.ts";
 import { outcomeOf, policyOf } from "../access/in-process.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness, PutInit } from "../harness.ts";
 import { alice, as, bob, get, metadataOf, put, refusalOf, startHarness, startWithBucket } from "../harness.ts";
+import { damageRecord } from "../support/damage.ts";
 
 const source = "photos";
 const large = Buffer.alloc(200_000, "large");
@@ -40,11 +42,17 @@ const read = async (harness: Harness, bucket: string, key: string, members: obje
 
 /** Everything that listings show of a bucket. */
 const listed = async ({ client }: Harness, bucket: string) => {
-  const { versions, deleteMarkers } = await client.listObjectVersions({ bucket }, as(alice));
+  const versionsPage = await client.listObjectVersions({ bucket }, as(alice));
   const { contents } = await client.listObjectsV2({ bucket }, as(alice));
   const folders = await client.listObjectsV2({ bucket, delimiter: "/" }, as(alice));
   const { commonPrefixes, contents: files } = folders;
-  return { versions, deleteMarkers, contents, commonPrefixes, files };
+  return {
+    versions: versionsPage.versions,
+    deleteMarkers: versionsPage.deleteMarkers,
+    contents,
+    commonPrefixes,
+    files,
+  };
 };
 
 /** The bytes of all blob files. */
@@ -212,6 +220,25 @@ describe("forkBucket", () => {
     await again.client.createBucket({ bucket: source }, as(alice));
     expect(await metadataOf(stateOf(again, "copies"))).toEqual({ destination: "copies" });
     expect(await refusalOf(again.client.createBucket({ bucket: "copies" }, as(alice)))).toBe("answered");
+  });
+
+  test("fails where a record of the bucket is damaged, and leaves nothing of what it has copied", async () => {
+    const first = await startWithBucket();
+    // More than one slice, so that some of it is copied before the damage is met.
+    for (let index = 0; index < 600; index += 1) await store(first, `${1_000 + index}`, "x");
+    const [newest] = await first.opened.app.store.read((reader) => reader.list(versions, { reverse: true, limit: 1 }));
+    const harness = await damageRecord(first, versions, newest?.key ?? ["", "", 0]);
+    await forkAndWait(harness, "copies");
+    const failed = await stateOf(harness, "copies");
+    expect([failed.status, failed.reason]).toEqual(["FAILED", "a record of the bucket is damaged"]);
+    const [bucketId = ""] = newest?.key ?? [];
+    const left = await harness.opened.app.store.read(async (reader) => {
+      const all: string[] = [];
+      for await (const { key } of walkTable(reader, versions)) if (key[0] !== bucketId) all.push(key[1]);
+      return all;
+    });
+    expect(left).toEqual([]);
+    expect(await refusalOf(harness.client.createBucket({ bucket: "copies" }, as(alice)))).toBe("answered");
   });
 
   test("shows one instant of a bucket that is written to all the time", async () => {
