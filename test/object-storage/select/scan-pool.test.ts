@@ -64,6 +64,20 @@ test("as many queries wait as there is room for, and further ones are refused as
   expect(await Promise.all(accepted)).toEqual(["answered", "answered", "answered"]);
 });
 
+test("a query that is given up while it waits makes room for another one", async () => {
+  const pool = startPool({ threads: 1, timeLimitMs: 60_000, waitingPerThread: 1 });
+  const { object, release } = heldObject();
+  const run = (signal = new AbortController().signal) => outcomeOf(pool.run(job, object, signal));
+  const first = run();
+  const gone = new AbortController();
+  const givenUp = run(gone.signal);
+  gone.abort(new Error("the caller went away"));
+  await expect(givenUp).rejects.toThrow("the caller went away");
+  const next = run();
+  release();
+  expect(await Promise.all([first, next])).toEqual(["answered", "answered"]);
+});
+
 test("a query that takes too long is ended, and its thread serves the next one", async () => {
   const pool = startPool({ threads: 1, timeLimitMs: 60_000 });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -49,11 +49,11 @@ export class ScanPool {
   }
 
   /**
-   * Runs a query over an object. Throws SELECT_BUSY, the refusals of the scan, what reading the object throws, and
-   * DEADLINE if it takes too long.
+   * Runs a query over an object. Throws SELECT_BUSY, the refusals of the scan, what reading the object throws, the
+   * signal's reason, and DEADLINE if it takes too long.
    */
   async *run(job: ScanJob, object: ScannedObject, signal: AbortSignal): AsyncGenerator<ScanProgress> {
-    await this.#enter();
+    await this.#enter(signal);
     const worker = this.#idle.pop() ?? this.#startWorker();
     const running = new ScanInThread(worker, job, this.#options.timeLimitMs, signal);
     try {
@@ -71,14 +71,27 @@ export class ScanPool {
     await Promise.all(this.#idle.splice(0).map((worker) => worker.terminate()));
   }
 
-  async #enter(): Promise<void> {
+  async #enter(signal: AbortSignal): Promise<void> {
     const { threads, waitingPerThread = 16 } = this.#options;
     if (this.#busy < threads) {
       this.#busy += 1;
       return;
     }
     if (this.#waiting.length >= threads * waitingPerThread) throw refusal("SELECT_BUSY");
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const giveUp = (): void => {
+      const index = this.#waiting.indexOf(resolve);
+      if (index !== -1) this.#waiting.splice(index, 1);
+      reject(signal.reason);
+    };
+    this.#waiting.push(resolve);
+    signal.addEventListener("abort", giveUp);
+    if (signal.aborted) giveUp();
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
   }
 
   #startWorker(): Worker {
