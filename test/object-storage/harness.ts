@@ -13,6 +13,7 @@ import type {
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { StoreLimits } from "../../services/kit/store/store.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
@@ -56,6 +57,7 @@ export interface HarnessOptions {
   readonly eventBusAddress?: string;
   readonly region?: string;
   readonly limits?: Partial<Limits>;
+  readonly storeLimits?: Partial<StoreLimits>;
   readonly objectOwnership?: ObjectOwnership;
   readonly emailGrants?: "accept" | "refuse";
   readonly publicBuckets?: "allow" | "block";
@@ -85,6 +87,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
+    storeLimits: options.storeLimits,
     open: (parts) =>
       openObjectStorage({
         ...parts,

@@ -16,6 +16,7 @@ import type { Handlers } from "../../services/kit/server/handlers.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { openStore } from "../../services/kit/store/store.ts";
+import type { StoreLimits } from "../../services/kit/store/store.ts";
 import { silentLogger } from "./silent-logger.ts";
 import { temporaryDirectory } from "./temporary-directory.ts";
 
@@ -45,6 +46,7 @@ export interface ServiceHarnessOptions<S extends DescService, App, O extends Ope
   readonly clock: Clock;
   /** Unset: a new one that is removed when the test ends. */
   readonly directory?: string | undefined;
+  readonly storeLimits?: Partial<StoreLimits> | undefined;
 }
 
 /** A service over a real store and a real socket. */
@@ -69,7 +71,11 @@ export const startServiceHarness = async <S extends DescService, App, O extends 
 ): Promise<ServiceHarness<S, App, O>> => {
   const { service, handlers, errors, clock, open } = options;
   const directory = options.directory ?? (await temporaryDirectory());
-  const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
+  const store = await openStore({
+    directory: join(directory, "leveldb"),
+    sync: false,
+    ...(options.storeLimits && { limits: options.storeLimits }),
+  });
   const opened = await open({ store, directory, clock, ids: randomIds, log: silentLogger }).catch(
     async (error: unknown) => {
       await store.close();

@@ -208,7 +208,7 @@ export const finishedUploads = defineTable({
 /**
  * When each upload was completed.
  * Sorted so that the oldest are deleted first, in steps.
- * Written with finished_uploads; kept when the bucket is deleted.
+ * Written with finished_uploads; both are kept when the bucket is deleted.
  *
  *     finished_upload_times/1/"b"/"k"/"u"
  *     000b 0000000000000001 6200 6b00 7500

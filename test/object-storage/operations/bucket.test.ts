@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import { findBucket } from "../../../services/object-storage/store/bucket.ts";
+import { putFinishedUpload } from "../../../services/object-storage/store/upload.ts";
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
@@ -150,6 +152,20 @@ describe("getBucketLocation", () => {
 });
 
 describe("deleteBucket", () => {
+  test("succeeds however many uploads were completed in the bucket today", async () => {
+    const { client, opened } = await startWithBucket({ storeLimits: { transactionBytesMax: 8 * 1024 } });
+    const { store } = opened.app;
+    const { bucketId = "" } = (await store.read((reader) => findBucket(reader, "photos"))) ?? {};
+    // Together more than one transaction may write.
+    for (const digit of "0123456789")
+      await store.transact((transaction) => {
+        const reference = { bucketId, key: "k".repeat(1_000), uploadId: digit.repeat(44) };
+        putFinishedUpload(transaction, reference, { finishedMs: BigInt(Date.now()), eTag: "e-1", versionId: "" });
+      });
+    await client.deleteBucket({ bucket: "photos" }, as(alice));
+    expect(await refusalOf(client.headBucket({ bucket: "photos" }, as(alice)))).toBe("NO_SUCH_BUCKET");
+  });
+
   test("refuses a bucket with an object and takes an empty one; a new one of its name is empty", async () => {
     const harness = await startWithBucket();
     const { client } = harness;
