@@ -1,6 +1,7 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
+import { StoreTransactionTooLargeError } from "../../kit/store/errors.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { accessDenied, refuse } from "../access/refusals.ts";
 import { checkSecondFactor } from "../access/second-factor.ts";
@@ -31,11 +32,10 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
   const removesVersions = objects.some((object) => object.versionId !== undefined);
   const isConfirmed = await confirm(context, request.mfa, removesVersions);
 
-  const outcomes: Outcome[] = [];
-  for (let at = 0; at < objects.length; at += limits.batchDeleteTransactionObjects) {
-    const batch = objects.slice(at, at + limits.batchDeleteTransactionObjects);
-    outcomes.push(
-      ...(await context.app.store.transact(
+  /** One transaction, or of objects of many thousand parts as many as it takes. */
+  const deleteFrom = async (at: number, batch: readonly ObjectIdentifier[]): Promise<Outcome[]> => {
+    try {
+      return await context.app.store.transact(
         async (transaction) => {
           const bucket = await context.access.bucket.in(transaction);
           if (removesVersions && bucket.mfaDelete === "Enabled" && !isConfirmed)
@@ -56,9 +56,18 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
           return done;
         },
         { signal: context.signal },
-      )),
-    );
-  }
+      );
+    } catch (error) {
+      if (!(error instanceof StoreTransactionTooLargeError) || batch.length === 1) throw error;
+      const half = Math.ceil(batch.length / 2);
+      const first = await deleteFrom(at, batch.slice(0, half));
+      return [...first, ...(await deleteFrom(at + half, batch.slice(half)))];
+    }
+  };
+
+  const outcomes: Outcome[] = [];
+  for (let at = 0; at < objects.length; at += limits.batchDeleteTransactionObjects)
+    outcomes.push(...(await deleteFrom(at, objects.slice(at, at + limits.batchDeleteTransactionObjects))));
 
   return {
     deleted: outcomes.flatMap((outcome) =>

@@ -36,6 +36,15 @@ describe("deleteObjects", () => {
     expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(0);
   });
 
+  test("deletes in several transactions what is too much for one, each object once", async () => {
+    const harness = await startWithBucket({ storeLimits: { transactionBytesMax: 8 * 1024 } });
+    const objects = Array.from({ length: 100 }, (_none, index) => ({ key: `k${index}` }));
+    for (const { key } of objects) await put(harness, { bucket: "photos", key }, "v");
+    const answer = await harness.client.deleteObjects({ bucket: "photos", delete: { objects } }, as(alice));
+    expect(answer.deleted.map(({ key }) => key)).toEqual(objects.map(({ key }) => key));
+    expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(0);
+  });
+
   test.each([
     // request, reason; in the order of refusal
     [
