@@ -67,14 +67,6 @@ test("an answer that does not go on is cut", async () => {
   );
 });
 
-test("a deadline that the service itself notices is told as 503, not as the client's slowness", async () => {
-  const fixture = await startFixture({ answerTimeoutMs: 50 });
-  onTestFinished(() => fixture.stop());
-  fixture.answer("ListShelves", ({ signal }) => once(signal, "abort"));
-  const response = await fixture.call("object-storage", "amz", { method: "GET", target: "/" });
-  expect([response.status, codeOf(response.body)]).toEqual([503, "ServiceUnavailable"]);
-});
-
 test.each([
   // what is sent, and whether the service is told until when it is waited for
   ["an upload that has arrived", { method: "PUT", target: "/novels/emma", body: "Emma" }, true],

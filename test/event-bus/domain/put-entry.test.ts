@@ -51,10 +51,6 @@ describe("refuseEntry, in the order of its checks", () => {
     const refusal = refuseEntry({ ...entry, ...change }, false, 1_100);
     expect([refusal?.code, refusal?.message]).toEqual([code, message]);
   });
-
-  test("services may put events in their names", () => {
-    expect(refuseEntry({ ...entry, source: "aws.s3" }, true, 1_100)).toBeUndefined();
-  });
 });
 
 describe("entryBytes", () => {
