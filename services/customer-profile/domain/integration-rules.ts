@@ -1,6 +1,11 @@
 import { toBinary } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 
-import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
+import type {
+  ConnectorOperator,
+  FlowDefinition,
+  SourceConnectorProperties,
+} from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import { FlowDefinitionSchema } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Arn } from "../../kit/arn/arn.ts";
 import { arn, parseArn } from "../../kit/arn/arn.ts";
@@ -20,12 +25,45 @@ export const findIntegrationProblem = (requested: RequestedIntegration, accountI
     return "it names no object type";
   if (requested.uri === undefined && requested.flowDefinition === undefined)
     return "it has neither an address nor a flow definition";
+  const flowProblem = requested.flowDefinition && findFlowProblem(requested.flowDefinition);
+  if (flowProblem !== undefined) return flowProblem;
   if (bytesOf(requested) > limits.integrationBytesMax)
     return `its flow definition and object types have more than ${limits.integrationBytesMax} bytes`;
   const instance = instanceOf(requested.uri ?? "");
   if (instance !== undefined && instance.account !== accountId)
     return "its contact center instance is of another account";
   return undefined;
+};
+
+/** The member that a connector's properties and operators are in, by its type. */
+const connectors = [
+  { type: "Marketo", member: "marketo" },
+  { type: "S3", member: "s3" },
+  { type: "Salesforce", member: "salesforce" },
+  { type: "Servicenow", member: "serviceNow" },
+  { type: "Zendesk", member: "zendesk" },
+] as const;
+
+/** The types of the connectors that have a member there. */
+const connectorsIn = (members: SourceConnectorProperties | ConnectorOperator | undefined): readonly string[] =>
+  connectors.filter(({ member }) => members?.[member] !== undefined).map(({ type }) => type);
+
+/** Why a flow contradicts itself. */
+const findFlowProblem = ({ sourceFlowConfig, tasks, triggerConfig }: FlowDefinition): string | undefined => {
+  const type = sourceFlowConfig?.connectorType ?? "";
+  const described = connectorsIn(sourceFlowConfig?.sourceConnectorProperties);
+  if (!described.includes(type)) return `its flow reads from ${type} and has no properties of ${type}`;
+  const other =
+    described.find((each) => each !== type) ??
+    tasks.flatMap((task) => connectorsIn(task.connectorOperator)).find((each) => each !== type);
+  if (other !== undefined) return `its flow reads from ${type} and has properties or tasks of ${other}`;
+  const schedule = triggerConfig?.triggerProperties?.scheduled;
+  const isScheduled = triggerConfig?.triggerType === "Scheduled";
+  if (isScheduled && schedule === undefined) return "its flow is Scheduled and has no schedule";
+  if (!isScheduled && schedule !== undefined) return `its flow is ${triggerConfig?.triggerType} and has a schedule`;
+  const { scheduleStartTime: start, scheduleEndTime: end } = schedule ?? {};
+  const endsEarly = start !== undefined && end !== undefined && timestampMs(end) <= timestampMs(start);
+  return endsEarly ? "the schedule of its flow ends before it begins" : undefined;
 };
 
 const bytesOf = ({ objectTypeNames, flowDefinition }: RequestedIntegration): number => {
