@@ -3,6 +3,7 @@ import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit
 import { faultNaming, fillMessage } from "../../services/kit/faults/service-error.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { withoutSecrets } from "../reports/hidden-secrets.ts";
+import { brandName } from "../signature/brand.ts";
 import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { memberName } from "./http-fault.ts";
@@ -36,7 +37,7 @@ const memberOf = (key: string, dialect: Dialect): string => brandMembers[key]?.(
 
 /** Members whose names contain a brand string of the dialect. */
 const brandMembers: Readonly<Record<string, (dialect: Dialect) => string>> = {
-  access_key_id: ({ signature }) => `${signature.keySeed.replace(/\d+$/, "")}AccessKeyId`,
+  access_key_id: ({ signature }) => `${brandName(signature)}AccessKeyId`,
   expires_seconds: ({ signature }) => `${signature.queryPrefix}Expires`,
 };
 

@@ -18,3 +18,6 @@ export interface SignatureBrand {
 
 /** The algorithm with which requests for several regions are signed, `AWS4-ECDSA-P256-SHA256`. */
 export const asymmetricAlgorithm = (brand: SignatureBrand): string => `${brand.keySeed}-ECDSA-P256-SHA256`;
+
+/** The name of the brand in signatures of version 2 and in names of members, `AWS`. */
+export const brandName = (brand: SignatureBrand): string => brand.keySeed.replace(/\d+$/, "");

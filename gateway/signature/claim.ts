@@ -6,7 +6,7 @@ import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
 import type { SignatureBrand } from "./brand.ts";
-import { asymmetricAlgorithm } from "./brand.ts";
+import { asymmetricAlgorithm, brandName } from "./brand.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
 /** The signature of a request as it claims it, before any of it is verified. */
@@ -89,6 +89,7 @@ const readHeader = (values: readonly string[], brand: SignatureBrand): Signature
 const parseHeader = (value: string, brand: SignatureBrand): SignatureClaim => {
   const space = value.indexOf(" ");
   const algorithm = space < 0 ? value : value.slice(0, space);
+  if (algorithm === brandName(brand)) throw refusal(ErrorReason.SUPERSEDED_SIGNATURE, { algorithm: brand.algorithm });
   if (!isOffered(algorithm, brand)) throw unsupportedAlgorithm("Authorization", algorithm);
   const parts = new Map<string, string>();
   for (const part of value.slice(algorithm.length).split(",")) {

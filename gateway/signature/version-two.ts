@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 import type { SignatureBrand } from "./brand.ts";
+import { brandName } from "./brand.ts";
 import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
@@ -78,7 +79,7 @@ const harmlessParameters = new Set([
 ]);
 
 /** `AWSAccessKeyId` in the public dialect. */
-const keyParameter = (brand: SignatureBrand): string => `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`;
+const keyParameter = (brand: SignatureBrand): string => `${brandName(brand)}AccessKeyId`;
 
 /** The claim in a query; undefined if it is not of version 2. Throws INCOMPLETE_SIGNATURE_QUERY. */
 export const readVersionTwo = (

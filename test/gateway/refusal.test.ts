@@ -21,15 +21,9 @@ beforeAll(async () => {
   full = await startFixture({ requestsMax: 0 });
 });
 afterAll(() => Promise.all([fixture, impatient, full].map((each) => each.stop())));
-
 const versionTwo = "AWSAccessKeyId=QKIATESTTESTTESTTEST&Signature=AAAA";
-type Row = readonly [
-  reason: keyof typeof ErrorReason,
-  request: (to: Requests, slow: Requests, full: Requests) => Promise<TestResponse>,
-  status: number,
-  name: string,
-  message: string,
-];
+type Ask = (to: Requests, slow: Requests, full: Requests) => Promise<TestResponse>;
+type Row = readonly [reason: keyof typeof ErrorReason, request: Ask, status: number, name: string, message: string];
 
 const overXml: readonly Row[] = [
   // reason, request, status, name, message; in the order in which the gateway checks
@@ -102,6 +96,13 @@ const overXml: readonly Row[] = [
     400,
     "InvalidArgument",
     "Unsupported Authorization Type",
+  ],
+  [
+    "SUPERSEDED_SIGNATURE",
+    (to) => to.authorized(/^AWS4-.*/, "AWS QKIATESTTESTTESTTEST:c2lnbmF0dXJl"),
+    400,
+    "InvalidRequest",
+    "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
   ],
   [
     "MALFORMED_AUTHORIZATION",
@@ -550,12 +551,11 @@ const isOfTemplate = (template: string, message: string): boolean =>
 describe("a refusal of the gateway", () => {
   test.for(overXml)("%s over XML", async ([reason, request, status, name, message]) => {
     const response = await request(requestsTo(fixture), requestsTo(impatient), requestsTo(full));
-    const document = parseXml(response.body);
-    const text = (each: string): string | undefined => document.children.find((child) => child.name === each)?.text;
+    const { children } = parseXml(response.body);
+    const text = (each: string): string | undefined => children.find((child) => child.name === each)?.text;
     expect([response.status, text("Code"), text("Message")]).toEqual([status, name, message]);
-    expect(
-      isOfTemplate(faultNaming(gatewayFaults.byNumber(ErrorReason[reason]), Protocol.REST_XML).message, message),
-    ).toBe(true);
+    const { message: template } = faultNaming(gatewayFaults.byNumber(ErrorReason[reason]), Protocol.REST_XML);
+    expect(isOfTemplate(template, message)).toBe(true);
   });
 
   test.for(overJson)("%s over JSON", async ([reason, request, status, name, message]) => {

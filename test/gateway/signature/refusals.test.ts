@@ -30,8 +30,8 @@ describe("a request signed by header", () => {
     [
       "version 2",
       changed(header(), /^AWS4.*/, "AWS AKIAIOSFODNN7EXAMPLE:c2lnbmF0dXJl"),
-      "UNSUPPORTED_ALGORITHM",
-      { argument_name: "Authorization", argument_value: "AWS" },
+      "SUPERSEDED_SIGNATURE",
+      { algorithm: "AWS4-HMAC-SHA256" },
     ],
     [
       "the other dialect",
