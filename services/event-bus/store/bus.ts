@@ -9,9 +9,11 @@ import { buses, busRevisions, ruleChanges } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
 import { listByName } from "./named-records.ts";
 
-/** The bus, or undefined. */
-export const findBus = (reader: Reader, { account, name }: BusReference): Promise<EventBusRecord | undefined> =>
-  reader.get(buses, [account, name]);
+/** The bus, or undefined. Each call of an account asks for it twice, so readers share it. */
+export const findBus = (
+  reader: Reader,
+  { account, name }: BusReference,
+): Promise<Readonly<EventBusRecord> | undefined> => reader.getShared(buses, [account, name]);
 
 /** The bus. Throws EVENT_BUS_NOT_FOUND. */
 export const getBus = async (reader: Reader, reference: BusReference): Promise<EventBusRecord> => {

@@ -57,7 +57,7 @@ export class CompiledRules {
 
   /** The compiled rules of a bus in the state that the reader shows, or a later one. */
   async of(reader: Reader, bus: BusReference): Promise<BusMatcher> {
-    const state = await reader.get(busRevisions, [bus.account, bus.name]);
+    const state = await reader.getShared(busRevisions, [bus.account, bus.name]);
     if (state === undefined) return new Matcher();
     const { revision } = state;
     const key = keyOf(bus);
