@@ -344,7 +344,7 @@ export const objectStorageSettings = {
     /^https?:.+$/,
     "Addresses of the gateways of other regions, as {region: url}; their buckets are answered by redirects.",
   ),
-  selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread of its own.", 1, 64),
+  selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread or process.", 1, 64),
   selectSeconds: integer(900, "Longest time in seconds that a query of an object may take.", 1, 86_400),
   accessPoints: objectsNamed(
     /^[a-z0-9](?:[a-z0-9-]{1,48})[a-z0-9]-[0-9]{12}$/,

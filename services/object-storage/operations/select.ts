@@ -8,9 +8,9 @@ import { checkCustomerKey, checkDecryption, openContentKey } from "../encryption
 import type { ContentKey } from "../encryption/content-key.ts";
 import { readCustomerKey } from "../encryption/customer-key.ts";
 import { limits } from "../limits.ts";
-import type { ScanFigures, ScannedObject } from "../select/scan.ts";
 import { querySettings, spanOf } from "../select/scan-job.ts";
-import type { ScanProgress } from "../select/worker/scan-pool.ts";
+import type { ScanFigures, ScannedObject } from "../select/scanned-object.ts";
+import type { ScanProgress } from "../select/worker/running-scan.ts";
 import { rangesOf } from "../store/object.ts";
 
 /**
@@ -57,19 +57,10 @@ const scannedObject = (
   ranges: readonly BlobRange[],
   sizeBytes: number,
   contentKey: ContentKey,
-): ScannedObject => {
-  const part = (offsetBytes: number, end: number): AsyncGenerator<Uint8Array> =>
-    content.read(sliceRanges(ranges, { offsetBytes, lengthBytes: end - offsetBytes }), contentKey);
-  return {
-    sizeBytes,
-    pieces: (from) => part(from, sizeBytes),
-    read: async (start, end) => {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of part(start, end)) pieces.push(piece);
-      return Buffer.concat(pieces);
-    },
-  };
-};
+): ScannedObject => ({
+  sizeBytes,
+  pieces: (from, to) => content.read(sliceRanges(ranges, { offsetBytes: from, lengthBytes: to - from }), contentKey),
+});
 
 type SelectMessage = { readonly event: { readonly event: SelectEventInit } };
 type SelectEventInit =

@@ -1,4 +1,5 @@
 import { decompressed } from "./input/decompress.ts";
+import { gathered } from "./input/gathered.ts";
 import { readingStart, recordsInSpan } from "./input/record-range.ts";
 import type { ResultWriter } from "./output/result-writer.ts";
 import { csvResult, csvWriter, jsonWriter } from "./output/result-writer.ts";
@@ -13,28 +14,11 @@ import { valueKind } from "./records/value-kind.ts";
 import { QueryRun } from "./query-run.ts";
 import { refusal } from "./refusal.ts";
 import type { ScanJob } from "./scan-job.ts";
+import type { ScanFigures, ScannedObject } from "./scanned-object.ts";
 import { parseQuery } from "./sql/parse-query.ts";
 import type { PathStep, Query } from "./sql/syntax.ts";
 import { Timestamp } from "./values/timestamp.ts";
 import type { Value } from "./values/value.ts";
-
-/** The bytes of the object that is searched. */
-export interface ScannedObject {
-  readonly sizeBytes: number;
-  /** The bytes from a place on, in pieces; it is ended when no more are needed. */
-  pieces(from: number): AsyncIterable<Uint8Array>;
-  read(start: number, end: number): Promise<Uint8Array>;
-}
-
-/** How far a scan is. */
-export interface ScanFigures {
-  /** Bytes read of the object. */
-  scannedBytes: number;
-  /** Bytes searched, decompressed. */
-  processedBytes: number;
-  /** Bytes of the result. */
-  returnedBytes: number;
-}
 
 /**
  * Runs a query over an object and yields its result in pieces. Holds no more than a piece of the object, a record and a
@@ -83,7 +67,7 @@ async function* csvTexts(
     return !run.isDone;
   });
   const begin = job.span === undefined ? 0 : readingStart(job.span, recordDelimiter);
-  const bytes = asBuffers(object.pieces(begin));
+  const bytes = gathered(object.pieces(begin, object.sizeBytes));
   const content =
     job.span === undefined ? decompressed(bytes, job.compression) : recordsInSpan(bytes, job.span, recordDelimiter);
   for await (const piece of counted(content, figures)) {
@@ -112,7 +96,7 @@ async function* jsonTexts(
   const run = new QueryRun(query, valueKind, writerOf(job), instantOf(job));
   const reader = new JsonReader(stepsOf(query), (value) => run.add(value));
   const begin = job.span === undefined ? 0 : readingStart(job.span, lineFeed);
-  const bytes = asBuffers(object.pieces(begin));
+  const bytes = gathered(object.pieces(begin, object.sizeBytes));
   const content =
     job.span === undefined ? decompressed(bytes, job.compression) : recordsInSpan(bytes, job.span, lineFeed);
   for await (const piece of counted(content, figures)) {
@@ -195,17 +179,13 @@ const headerOf = async (object: ScannedObject, settings: CsvSettings): Promise<s
     isFound = true;
     return false;
   });
-  for await (const piece of asBuffers(object.pieces(0))) {
+  for await (const piece of gathered(object.pieces(0, object.sizeBytes))) {
     reader.push(piece);
     if (isFound) return names;
   }
   reader.end();
   return names;
 };
-
-async function* asBuffers(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-}
 
 async function* counted(pieces: AsyncIterable<Buffer>, figures: ScanFigures): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
@@ -217,15 +197,10 @@ async function* counted(pieces: AsyncIterable<Buffer>, figures: ScanFigures): As
 /** Counts the bytes that are read of an object. */
 const measured = (object: ScannedObject, figures: ScanFigures): ScannedObject => ({
   sizeBytes: object.sizeBytes,
-  pieces: async function* (from) {
-    for await (const piece of object.pieces(from)) {
+  pieces: async function* (from, to) {
+    for await (const piece of object.pieces(from, to)) {
       figures.scannedBytes += piece.length;
       yield piece;
     }
-  },
-  read: async (start, end) => {
-    const bytes = await object.read(start, end);
-    figures.scannedBytes += bytes.length;
-    return bytes;
   },
 });

@@ -19,10 +19,10 @@ const resultOf = async (expression: string, inputSerialization: Input, pieces: r
   });
   const object = {
     sizeBytes: whole.length,
-    pieces: async function* () {
-      yield* pieces;
+    pieces: async function* (from: number, to: number) {
+      if (from === 0 && to === whole.length) yield* pieces;
+      else yield whole.subarray(from, to);
     },
-    read: async (start: number, end: number) => whole.subarray(start, end),
   };
   const figures = { scannedBytes: 0, processedBytes: 0, returnedBytes: 0 };
   let text = "";

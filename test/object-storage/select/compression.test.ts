@@ -60,4 +60,17 @@ describe("bzip2", () => {
   ])("an object that begins with %.4s is refused with %s", async (content, reason) => {
     expect(await resultOf(query, content, bzip2)).toMatch(new RegExp(`^${reason}: `));
   });
+
+  test("a block that has a byte needs no more time than its bytes do, though 3,000 streams follow each other", async () => {
+    // `bzip2` of "a": a stream of one block.
+    const stream = Buffer.from("QlpoOTFBWSZTWRmTm2sAAAABACAAIAAhGEaC7kinChIDMnNtYA==", "base64");
+    const content = Buffer.alloc(3_000 * stream.length, stream);
+    const before = process.cpuUsage();
+    const { text } = await runQuery("SELECT CHAR_LENGTH(_1) FROM S3Object", content, {
+      input: { csv: {}, compressionType: "BZIP2" },
+      pieceBytes: 65_536,
+    });
+    expect(text).toBe("3000\n");
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(3_000);
+  });
 });

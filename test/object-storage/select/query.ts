@@ -1,8 +1,8 @@
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
-import type { ScanFigures } from "../../../services/object-storage/select/scan.ts";
 import { scan } from "../../../services/object-storage/select/scan.ts";
 import type { QueryMembers } from "../../../services/object-storage/select/scan-job.ts";
 import { querySettings, spanOf } from "../../../services/object-storage/select/scan-job.ts";
+import type { ScanFigures } from "../../../services/object-storage/select/scanned-object.ts";
 
 type Input = NonNullable<QueryMembers["inputSerialization"]>;
 type Output = NonNullable<QueryMembers["outputSerialization"]>;
@@ -41,10 +41,9 @@ export const runQuery = async (
   const figures = { scannedBytes: 0, processedBytes: 0, returnedBytes: 0 };
   const object = {
     sizeBytes: bytes.length,
-    pieces: async function* (from: number) {
-      for (let at = from; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+    pieces: async function* (from: number, to: number) {
+      for (let at = from; at < to; at += pieceBytes) yield bytes.subarray(at, Math.min(at + pieceBytes, to));
     },
-    read: async (start: number, end: number) => bytes.subarray(start, end),
   };
   const pieces: Buffer[] = [];
   for await (const piece of scan(job, object, figures)) pieces.push(piece);

@@ -28,7 +28,6 @@ const heldObject = () => {
       await promise;
       yield Buffer.from("a,b\n".repeat(sizeBytes / 4));
     },
-    read: () => Promise.reject(new Error("it is read from its beginning")),
   };
   return { object, release: () => resolve(undefined) };
 };
@@ -88,6 +87,19 @@ test("a query that takes too long is ended, and its thread serves the next one",
   const { object, release } = heldObject();
   release();
   expect(await outcomeOf(pool.run(job, object, new AbortController().signal))).toBe("answered");
+});
+
+test("a query whose result is not taken is ended in time, and its thread serves the next one", async () => {
+  const pool = startPool({ threads: 1, timeLimitMs: 60_000 });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { object, release } = heldObject();
+  release();
+  const slow = pool.run(job, object, new AbortController().signal);
+  expect((await slow.next()).done).toBe(false);
+  await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  expect(await outcomeOf(pool.run(job, object, new AbortController().signal))).toBe("answered");
+  expect(await outcomeOf(slow)).toBe("DEADLINE");
 });
 
 test("while a query finds nothing, a sign of life is sent every five seconds", async () => {

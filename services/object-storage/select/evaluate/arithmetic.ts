@@ -9,7 +9,7 @@ import {
   remainderOfDecimals,
 } from "../values/decimal.ts";
 import type { Numeric, Value } from "../values/value.ts";
-import { asDecimal, asFloat, asNumeric, isDecimal } from "../values/value.ts";
+import { asDecimal, asFloat, asNumeric, isDecimal, numberCharactersMax } from "../values/value.ts";
 import { describe, joinedText } from "./texts.ts";
 
 /**
@@ -24,8 +24,13 @@ export const compute = (operator: ArithmeticOperator, left: Value, right: Value)
   const [a, b] = [numericOperand(operator, left), numericOperand(operator, right)];
   if (typeof a === "bigint" && typeof b === "bigint") return computeIntegers(operator, a, b);
   if (typeof a === "number" || typeof b === "number") return computeFloats(operator, asFloat(a), asFloat(b));
-  return computeDecimals(operator, asDecimal(a) as Decimal, asDecimal(b) as Decimal);
+  const result = computeDecimals(operator, asDecimal(a) as Decimal, asDecimal(b) as Decimal);
+  // A product of many long numbers could have any length.
+  if (result.unscaled > wholeMax || result.unscaled < -wholeMax) throw refusal("INTEGER_OVERFLOW");
+  return result;
 };
+
+const wholeMax = 10n ** BigInt(numberCharactersMax);
 
 export const negated = (value: Value): Value => {
   if (value === undefined || value === null) return value;

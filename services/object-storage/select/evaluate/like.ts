@@ -3,6 +3,9 @@ import { refusal, shown } from "../refusal.ts";
 /** Decides whether a text has the form of a pattern. */
 export type LikeMatcher = (text: string) => boolean;
 
+/** Characters of a pattern, each of which may be compared at each place of a text. */
+const patternCharactersMax = 1024;
+
 /** A part of a pattern between two `%`: the characters, or undefined for `_`. */
 type Segment = readonly (string | undefined)[];
 
@@ -12,6 +15,8 @@ type Segment = readonly (string | undefined)[];
  * LIKE_INVALID_INPUTS.
  */
 export const compileLike = (pattern: string, escape: string | undefined): LikeMatcher => {
+  if (pattern.length > patternCharactersMax)
+    throw refusal("LIKE_INVALID_INPUTS", `the pattern has more than ${patternCharactersMax} characters`);
   const segments = segmentsOf(pattern, escape);
   const [first = [], ...others] = segments;
   const last = others.pop();

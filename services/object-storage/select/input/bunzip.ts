@@ -35,6 +35,8 @@ class BlockReader {
   /** Hundreds of thousands of bytes of a block; 0: the header of a stream follows. */
   #blockSize = 0;
   #crc = 0;
+  /** Of the largest block so far. */
+  #block = new Int32Array(0);
 
   get availableBytes(): number {
     return this.#added - (this.#bits?.bytesRead ?? 0);
@@ -61,7 +63,8 @@ class BlockReader {
       }
       const content = new ByteSink();
       const size = 100_000 * this.#blockSize;
-      const crc = bzip2.decompress(this.#bits, (byte) => content.add(byte), new Int32Array(size), size, this.#crc);
+      if (this.#block.length < size) this.#block = new Int32Array(size);
+      const crc = bzip2.decompress(this.#bits, (byte) => content.add(byte), this.#block, size, this.#crc);
       if (crc === null) this.#blockSize = 0;
       else this.#crc = crc;
       return content.pieces();
@@ -82,14 +85,15 @@ class BlockReader {
 /** Gathers single bytes. */
 class ByteSink {
   readonly #full: Buffer[] = [];
-  #piece: Buffer = Buffer.allocUnsafe(pieceBytes);
+  /** A stream may have any number of blocks without content. */
+  #piece: Buffer = Buffer.alloc(0);
   #length = 0;
 
   add(byte: number): void {
-    if (this.#length === pieceBytes) {
+    if (this.#length === this.#piece.length) {
       if (this.#full.length * pieceBytes > blockContentMax)
         throw refusal("INVALID_COMPRESSION_FORMAT", "The object is not in BZIP2 format.");
-      this.#full.push(this.#piece);
+      if (this.#length > 0) this.#full.push(this.#piece);
       this.#piece = Buffer.allocUnsafe(pieceBytes);
       this.#length = 0;
     }

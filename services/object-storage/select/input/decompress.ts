@@ -3,6 +3,7 @@ import { createGunzip } from "node:zlib";
 
 import { refusal } from "../refusal.ts";
 import { bunzipped } from "./bunzip.ts";
+import { gathered } from "./gathered.ts";
 
 export const compressionTypes = ["NONE", "GZIP", "BZIP2"] as const;
 export type CompressionType = (typeof compressionTypes)[number];
@@ -16,7 +17,7 @@ const pieceBytes = 256 * 1024;
  */
 export const decompressed = (pieces: AsyncIterable<Buffer>, type: CompressionType): AsyncIterable<Buffer> => {
   if (type === "NONE") return pieces;
-  return type === "GZIP" ? gunzipped(pieces) : bunzipped(pieces);
+  return type === "GZIP" ? gunzipped(pieces) : gathered(bunzipped(pieces));
 };
 
 async function* gunzipped(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -74,7 +74,8 @@ export const csvWriter = (settings: CsvResult, isVerbatim: boolean): ResultWrite
   return {
     record: (_names, values) => {
       let text = values.length === 0 ? "" : written(values[0]);
-      for (let index = 1; index < values.length; index++) text += fieldDelimiter + written(values[index]);
+      for (let index = 1; index < values.length; index++)
+        text = checked(text + fieldDelimiter + written(values[index]));
       return checked(text) + recordDelimiter;
     },
     verbatimEnd: isVerbatim && !isAlwaysQuoted ? recordDelimiter : undefined,
@@ -98,7 +99,7 @@ export const jsonWriter = (recordDelimiter: string): ResultWriter => {
       let text = "{";
       for (const [index, value] of values.entries()) {
         if (value === undefined) continue;
-        text += (text.length > 1 ? "," : "") + keyOf(names[index] ?? "") + jsonText(value);
+        text = checked(text + (text.length > 1 ? "," : "") + keyOf(names[index] ?? "") + jsonText(value));
       }
       return `${checked(text)}}${recordDelimiter}`;
     },

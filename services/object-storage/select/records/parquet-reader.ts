@@ -1,25 +1,15 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 
 import type { AsyncBuffer, ColumnData, Compressors, FileMetaData, RowGroup, SchemaTree } from "hyparquet";
-import { parquetMetadataAsync, parquetRead, parquetSchema } from "hyparquet";
+import { parquetMetadata, parquetRead, parquetSchema, snappyUncompress } from "hyparquet";
 
 import { ServiceError } from "../../../kit/faults/service-error.ts";
 import type { ByteSpan } from "../input/record-range.ts";
 import { refusal, shown } from "../refusal.ts";
+import type { ScannedObject } from "../scanned-object.ts";
 import type { Value } from "../values/value.ts";
+import { checkFooter, footerStart, groupBytesMax, PageBudget, pageBytesMax, rowsOfGroupMax } from "./parquet-bounds.ts";
 import { isIntegerColumn, parquetParsers, parquetValue } from "./parquet-values.ts";
-
-/** Bytes of the columns of a row group, and of what is read at once. */
-const groupBytesMax = 256 * 1024 * 1024;
-/** Bytes that a page becomes when it is decompressed. */
-const pageBytesMax = 64 * 1024 * 1024;
-const rowsOfGroupMax = 16 * 1024 * 1024;
-
-/** An object of which any part can be read. */
-export interface ReadableObject {
-  readonly sizeBytes: number;
-  read(start: number, end: number): Promise<Uint8Array>;
-}
 
 /** What is read of a Parquet file. */
 export interface ParquetSelection {
@@ -33,9 +23,9 @@ export interface ParquetSelection {
  * The records of a Parquet file, row group by row group; of each only the columns that are needed are read. Throws
  * PARQUET_PARSING_ERROR and OVER_MAX_PARQUET_BLOCK_SIZE.
  */
-export async function* parquetRecords(object: ReadableObject, selection: ParquetSelection): AsyncGenerator<Value> {
+export async function* parquetRecords(object: ScannedObject, selection: ParquetSelection): AsyncGenerator<Value> {
   const file = asyncBuffer(object);
-  const metadata = await asRefusals(() => parquetMetadataAsync(file, { parsers: parquetParsers, geoparquet: false }));
+  const metadata = await asRefusals(() => metadataOf(file));
   const columns = await asRefusals(() => neededColumns(metadata, selection));
   let firstRow = 0;
   for (const group of metadata.row_groups) {
@@ -46,9 +36,19 @@ export async function* parquetRecords(object: ReadableObject, selection: Parquet
   }
 }
 
+const metadataOf = async (file: AsyncBuffer): Promise<FileMetaData> => {
+  const end = file.byteLength;
+  const start = footerStart(new DataView(await file.slice(Math.max(0, end - 8), end)), end);
+  const footer = await file.slice(start, end);
+  checkFooter(new DataView(footer, 0, footer.byteLength - 8));
+  return parquetMetadata(footer, { parsers: parquetParsers, geoparquet: false });
+};
+
 interface NeededColumn {
   readonly name: string;
   readonly isInteger: boolean;
+  /** Whether each row has one value. */
+  readonly isFlat: boolean;
 }
 
 interface GroupRows {
@@ -60,7 +60,11 @@ interface GroupRows {
 const neededColumns = (metadata: FileMetaData, { needsColumn }: ParquetSelection): NeededColumn[] =>
   parquetSchema(metadata)
     .children.filter(({ element }) => needsColumn(element.name))
-    .map((column) => ({ name: column.element.name, isInteger: isIntegerColumn(leafOf(column).element) }));
+    .map((column) => ({
+      name: column.element.name,
+      isInteger: isIntegerColumn(leafOf(column).element),
+      isFlat: column.children.length === 0 && column.element.repetition_type !== "REPEATED",
+    }));
 
 /** The only leaf of a column, as of a list; the column itself if it has several. */
 const leafOf = (column: SchemaTree): SchemaTree => {
@@ -74,15 +78,16 @@ async function* groupRecords(
   columns: readonly NeededColumn[],
   { first, rows, group }: GroupRows,
 ): AsyncGenerator<Value> {
+  if (!(rows >= 0 && rows <= rowsOfGroupMax)) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
   if (columns.length === 0) {
     for (let row = 0; row < rows; row++) yield new Map();
     return;
   }
-  checkSize(group, columns, rows);
+  const chunks = chunksOf(group, columns, rows);
   const pieces = new Map<string, ColumnData[]>(columns.map(({ name }) => [name, []]));
   await asRefusals(() =>
     parquetRead({
-      file,
+      file: checkedFile(file, chunks),
       metadata,
       columns: columns.map(({ name }) => name),
       rowStart: first,
@@ -110,14 +115,47 @@ const columnCursor = (pieces: readonly ColumnData[], isInteger: boolean): ((row:
   };
 };
 
-const checkSize = (group: RowGroup, columns: readonly NeededColumn[], rows: number): void => {
-  const names = new Set(columns.map(({ name }) => name));
+/** Where a column of a row group is, and of how many values it is read; undefined: of all. */
+interface Chunk {
+  readonly start: number;
+  readonly end: number;
+  readonly values: number | undefined;
+}
+
+/** Throws OVER_MAX_PARQUET_BLOCK_SIZE for what is described as too large. */
+const chunksOf = (group: RowGroup, columns: readonly NeededColumn[], rows: number): Chunk[] => {
+  const needed = new Map(columns.map((column) => [column.name, column]));
+  const chunks: Chunk[] = [];
   let bytes = 0;
   for (const { meta_data: described } of group.columns) {
-    if (described === undefined || !names.has(described.path_in_schema[0] ?? "")) continue;
-    bytes += Math.max(Number(described.total_uncompressed_size), Number(described.total_compressed_size));
+    const column = needed.get(described?.path_in_schema[0] ?? "");
+    if (described === undefined || column === undefined) continue;
+    const compressed = Number(described.total_compressed_size);
+    bytes += Math.max(Number(described.total_uncompressed_size), compressed);
+    const start = Number(described.dictionary_page_offset || described.data_page_offset);
+    if (!(compressed >= 0)) throw refusal("PARQUET_PARSING_ERROR", "a column has no size");
+    chunks.push({ start, end: start + compressed, values: column.isFlat ? rows : undefined });
   }
-  if (bytes > groupBytesMax || rows > rowsOfGroupMax) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
+  if (bytes > groupBytesMax) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
+  return chunks;
+};
+
+/** The file, of which no column is read whose pages declare too much. */
+const checkedFile = (file: AsyncBuffer, chunks: readonly Chunk[]): AsyncBuffer => {
+  const budget = new PageBudget();
+  const unchecked = new Set(chunks);
+  return {
+    byteLength: file.byteLength,
+    slice: async (start, end = file.byteLength) => {
+      const bytes = await file.slice(start, end);
+      for (const chunk of unchecked) {
+        if (chunk.start < start || chunk.end > end) continue;
+        unchecked.delete(chunk);
+        budget.checkColumn(new DataView(bytes, chunk.start - start, chunk.end - chunk.start), chunk.values);
+      }
+      return bytes;
+    },
+  };
 };
 
 const beginsIn = (group: RowGroup, { start, end }: ByteSpan): boolean => {
@@ -126,23 +164,44 @@ const beginsIn = (group: RowGroup, { start, end }: ByteSpan): boolean => {
   return offset >= start && offset <= end;
 };
 
-const asyncBuffer = ({ sizeBytes, read }: ReadableObject): AsyncBuffer => ({
-  byteLength: sizeBytes,
-  slice: async (start, end = sizeBytes) => {
-    if (!(start >= 0 && end <= sizeBytes && start <= end)) throw new RangeError("a part lies outside of the file");
-    if (end - start > groupBytesMax) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
-    const bytes = await read(start, end);
-    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-  },
-});
+/** Parts are read one after the other, into the memory in which the library reads them. */
+const asyncBuffer = ({ sizeBytes, pieces }: ScannedObject): AsyncBuffer => {
+  const read = async (start: number, end: number): Promise<ArrayBuffer> => {
+    const bytes = new Uint8Array(end - start);
+    let length = 0;
+    for await (const piece of pieces(start, end)) {
+      bytes.set(piece, length);
+      length += piece.length;
+    }
+    if (length < bytes.length) throw new RangeError("a part ends before its end");
+    return bytes.buffer;
+  };
+  let before: Promise<unknown> = Promise.resolve();
+  return {
+    byteLength: sizeBytes,
+    slice: (start, end = sizeBytes) => {
+      if (!(start >= 0 && end <= sizeBytes && start <= end)) throw new RangeError("a part lies outside of the file");
+      if (end - start > groupBytesMax) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
+      const part = before.then(() => read(start, end));
+      before = part.catch(() => {});
+      return part;
+    },
+  };
+};
 
 const bounded = (length: number): { maxOutputLength: number } => {
   if (length > pageBytesMax) throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
   return { maxOutputLength: Math.max(1, length) };
 };
 
-/** Snappy is the library's own; other codecs but these are refused by it. */
+/** Other codecs but these are refused by the library. */
 const compressors: Compressors = {
+  SNAPPY: (input, length) => {
+    bounded(length);
+    const output = new Uint8Array(length);
+    snappyUncompress(input, output);
+    return output;
+  },
   GZIP: (input, length) => gunzipSync(input, bounded(length)),
   BROTLI: (input, length) => brotliDecompressSync(input, bounded(length)),
   ZSTD: (input, length) => zstdDecompressSync(input, bounded(length)),
@@ -154,6 +213,9 @@ const asRefusals = async <T>(read: () => T | Promise<T>): Promise<T> => {
     return await read();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
+    // The process has no more memory than it may have.
+    if (error instanceof RangeError && error.message.endsWith("allocation failed"))
+      throw refusal("OVER_MAX_PARQUET_BLOCK_SIZE");
     throw refusal("PARQUET_PARSING_ERROR", shown(error instanceof Error ? error.message : "it is malformed"));
   }
 };

@@ -1,5 +1,7 @@
 import { decimalOf } from "../values/decimal.ts";
+import { refusal, shown } from "../refusal.ts";
 import type { Value } from "../values/value.ts";
+import { numberCharactersMax } from "../values/value.ts";
 import { parseCall } from "./parse-call.ts";
 import { parsePathSteps } from "./parse-path.ts";
 import type { ChainLink, ComparisonOperator, Expression, IsWhat } from "./syntax.ts";
@@ -42,7 +44,8 @@ const comparisons: Readonly<Record<string, ComparisonOperator>> = {
 
 const parseComparison = (tokens: TokenReader): Expression => {
   let left = parseChain(tokens);
-  for (;;) {
+  for (let isChained = false; ; isChained = true) {
+    if (isChained && startsCondition(tokens)) tokens.countChained();
     const operator = tokens.next.kind === "sign" ? comparisons[tokens.next.text] : undefined;
     if (operator !== undefined) {
       tokens.take();
@@ -54,6 +57,9 @@ const parseComparison = (tokens: TokenReader): Expression => {
     left = condition;
   }
 };
+
+const startsCondition = (tokens: TokenReader): boolean =>
+  tokens.isSign(...Object.keys(comparisons)) || tokens.isWord("IS", "NOT", "IN", "LIKE", "BETWEEN");
 
 /** What may follow a value to make it a condition; undefined if nothing of it does. */
 const parseCondition = (tokens: TokenReader, operand: Expression): Expression | undefined => {
@@ -119,6 +125,8 @@ const parsePrimary = (tokens: TokenReader): Expression => {
   const { kind, text, word } = tokens.next;
   if (kind === "number" || kind === "text") {
     tokens.take();
+    if (kind === "number" && text.length > numberCharactersMax)
+      throw refusal("LEXER_INVALID_LITERAL", `${shown(text)} has too many digits`);
     return { kind: "literal", value: kind === "text" ? text : literalNumber(text) };
   }
   if (tokens.skipSign("(")) {

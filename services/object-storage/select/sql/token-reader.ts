@@ -11,6 +11,7 @@ export class TokenReader {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
+  #chained = 0;
   /** Whether an aggregate function was read. */
   hasAggregates = false;
 
@@ -66,6 +67,12 @@ export class TokenReader {
   refusal(reason: SelectReason, what = ""): Error {
     const { text, column } = this.next;
     return refusal(reason, `${what === "" ? "" : `${what} `}${shown(text)} at column ${column}`);
+  }
+
+  /** Counts a condition on the result of a condition, as in `a = b = c`: each is a level more, without parentheses. */
+  countChained(): void {
+    if (this.#chained === depthMax) throw this.refusal("PARSE_UNSUPPORTED_SYNTAX", "nested too deeply:");
+    this.#chained += 1;
   }
 
   /** Reads a part that may contain parts like itself. Throws PARSE_UNSUPPORTED_SYNTAX if it is nested too deeply. */

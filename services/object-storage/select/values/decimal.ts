@@ -87,10 +87,14 @@ const aligned = (left: Decimal, right: Decimal): readonly [bigint, bigint, numbe
     : [left.unscaled * power(right.scale - left.scale), right.unscaled, right.scale];
 };
 
+/** Digits of a fraction; smaller numbers are rounded to zero. */
+const scaleMax = 1_200;
+
 /** The number with a fraction so short that it has no more digits than a decimal can have. */
 const fitted = (decimal: Decimal): Decimal => {
-  const excess = digitsOf(decimal.unscaled) - decimalDigitsMax;
-  return excess <= 0 || decimal.scale === 0 ? decimal : roundedTo(decimal, Math.max(0, decimal.scale - excess));
+  const { unscaled, scale } = decimal;
+  const excess = Math.max(digitsOf(unscaled) - decimalDigitsMax, scale - scaleMax);
+  return excess <= 0 || scale === 0 ? decimal : roundedTo(decimal, Math.max(0, scale - excess));
 };
 
 const trimmed = ({ unscaled, scale }: Decimal): Decimal => {

@@ -30,8 +30,12 @@ export const isDecimal = (value: Value): value is Decimal =>
 export const isNumeric = (value: Value): value is Numeric =>
   typeof value === "bigint" || typeof value === "number" || isDecimal(value);
 
+/** Characters of a number: some more than the smallest float has if it is written without an exponent. */
+export const numberCharactersMax = 1_200;
+
 /** The number that a text writes: an integer, a decimal, or with an exponent a float; undefined if it writes none. */
 export const numericOf = (text: string): Numeric | undefined => {
+  if (text.length > numberCharactersMax) return undefined;
   const kind = numberKind(text);
   if (kind === "integer") {
     if (text.length <= 15) return BigInt(Number(text));

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 
-import type { ScanFigures } from "../scan.ts";
+import type { ScanFigures } from "../scanned-object.ts";
 import type { ScanJob } from "../scan-job.ts";
 
 /** Begins a scan in a thread; all else of it is sent over the port. */
@@ -9,22 +9,28 @@ export interface StartMessage {
   readonly port: MessagePort;
 }
 
+/** What is sent to and from a process: the messages of its scans, of which each has a number. */
+export interface Numbered<T> {
+  readonly scan: number;
+  readonly message: T;
+}
+
+/** What a process receives: a job begins the scan. */
+export type ToProcess = Numbered<ToScan | { readonly kind: "start"; readonly job: ScanJob }>;
+
 /** What the service sends to a scan. */
 export type ToScan =
-  /** The next piece of the object; undefined: there are no more. */
+  /** The next piece of a reading; undefined: there are no more. */
   | { readonly kind: "piece"; readonly reading: number; readonly bytes: Uint8Array | undefined }
-  /** The part of the object that was asked for. */
-  | { readonly kind: "part"; readonly bytes: Uint8Array }
   /** A piece of the result was sent on. */
   | { readonly kind: "taken" };
 
 /** What a scan sends to the service. */
 export type FromScan =
-  /** Asks for the first piece of the object from a place on: a reading, which replaces the one before. */
-  | { readonly kind: "begin"; readonly reading: number; readonly from: number }
+  /** Asks for the first piece of a part of the object: a reading, which replaces the one before. */
+  | { readonly kind: "begin"; readonly reading: number; readonly from: number; readonly to: number }
   /** Asks for the next piece of a reading. */
   | { readonly kind: "more"; readonly reading: number }
-  | { readonly kind: "read"; readonly start: number; readonly end: number }
   | { readonly kind: "result"; readonly bytes: Uint8Array; readonly figures: ScanFigures }
   /** The figures while nothing is found. */
   | { readonly kind: "figures"; readonly figures: ScanFigures }

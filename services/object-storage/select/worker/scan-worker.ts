@@ -2,32 +2,36 @@ import type { MessagePort } from "node:worker_threads";
 import { parentPort } from "node:worker_threads";
 
 import { ServiceError } from "../../../kit/faults/service-error.ts";
-import type { ScanFigures, ScannedObject } from "../scan.ts";
 import { scan } from "../scan.ts";
 import type { ScanJob } from "../scan-job.ts";
-import type { FromScan, StartMessage, ToScan } from "./messages.ts";
+import type { ScanFigures, ScannedObject } from "../scanned-object.ts";
+import type { FromScan, StartMessage, ToProcess, ToScan } from "./messages.ts";
 import { resultsInFlightMax } from "./messages.ts";
 
-/** One scan in this thread: asks for the object and sends the result, both over the port of its job. */
+/** Sends a message to the service; buffers that are named need not be copied. */
+type Send = (message: FromScan, transferred?: ArrayBuffer[]) => void;
+
+/** One scan: asks for the object and sends the result. */
 class RunningScan {
-  readonly #port: MessagePort;
-  readonly #answers: ToScan[] = [];
-  #onAnswer: (() => void) | undefined;
+  readonly #send: Send;
+  readonly #pieces: Extract<ToScan, { kind: "piece" }>[] = [];
+  #onPiece: (() => void) | undefined;
   #onTaken: (() => void) | undefined;
   #inFlight = 0;
   #readings = 0;
 
-  constructor(port: MessagePort) {
-    this.#port = port;
-    port.on("message", (message: ToScan) => {
-      if (message.kind === "taken") {
-        this.#inFlight -= 1;
-        this.#onTaken?.();
-      } else {
-        this.#answers.push(message);
-        this.#onAnswer?.();
-      }
-    });
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  receive(message: ToScan): void {
+    if (message.kind === "taken") {
+      this.#inFlight -= 1;
+      this.#onTaken?.();
+    } else {
+      this.#pieces.push(message);
+      this.#onPiece?.();
+    }
   }
 
   async run(job: ScanJob): Promise<void> {
@@ -46,42 +50,30 @@ class RunningScan {
   }
 
   #object(job: ScanJob, figures: ScanFigures): ScannedObject {
-    return {
-      sizeBytes: job.sizeBytes,
-      pieces: (from) => this.#pieces(from, figures),
-      read: (start, end) => this.#part(start, end),
-    };
+    return { sizeBytes: job.sizeBytes, pieces: (from, to) => this.#part(from, to, figures) };
   }
 
   /** Asks for a piece while the one before is searched. */
-  async *#pieces(from: number, figures: ScanFigures): AsyncGenerator<Uint8Array> {
+  async *#part(from: number, to: number, figures: ScanFigures): AsyncGenerator<Uint8Array> {
     const reading = (this.#readings += 1);
-    this.#send({ kind: "begin", reading, from });
+    this.#send({ kind: "begin", reading, from, to });
     for (;;) {
-      const answer = await this.#answer();
+      const piece = await this.#piece();
       // A piece of a reading that was ended early.
-      if (answer.kind !== "piece" || answer.reading !== reading) continue;
-      if (answer.bytes === undefined) return;
+      if (piece.reading !== reading) continue;
+      if (piece.bytes === undefined) return;
       this.#send({ kind: "figures", figures });
       this.#send({ kind: "more", reading });
-      yield answer.bytes;
+      yield piece.bytes;
     }
   }
 
-  async #part(start: number, end: number): Promise<Uint8Array> {
-    this.#send({ kind: "read", start, end });
-    const answer = await this.#answer();
-    if (answer.kind !== "part") throw new Error("a scan received something else than what it asked for");
-    return answer.bytes;
-  }
-
-  #send(message: FromScan, transferred: ArrayBuffer[] = []): void {
-    this.#port.postMessage(message, transferred);
-  }
-
-  async #answer(): Promise<ToScan> {
-    while (this.#answers.length === 0) await new Promise<void>((resolve) => (this.#onAnswer = resolve));
-    return this.#answers.shift() as ToScan;
+  async #piece(): Promise<Extract<ToScan, { kind: "piece" }>> {
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece !== undefined) return piece;
+      await new Promise<void>((resolve) => (this.#onPiece = resolve));
+    }
   }
 
   #taken(): Promise<void> {
@@ -94,6 +86,28 @@ const failureOf = (error: unknown): FromScan => {
   return { kind: "defect", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 };
 
-parentPort?.on("message", ({ job, port }: StartMessage) => {
-  void new RunningScan(port).run(job);
-});
+/** Runs scans in this thread, each over a port of its own. */
+const serveThread = (parent: MessagePort): void => {
+  parent.on("message", ({ job, port }: StartMessage) => {
+    const running = new RunningScan((message, transferred = []) => port.postMessage(message, transferred));
+    port.on("message", (message: ToScan) => running.receive(message));
+    void running.run(job);
+  });
+};
+
+/** Runs scans in this process, until the one that started it is gone. */
+const serveProcess = (): void => {
+  let running: RunningScan | undefined;
+  let current = 0;
+  process.on("message", ({ scan: number, message }: ToProcess) => {
+    if (message.kind === "start") {
+      current = number;
+      running = new RunningScan((answer) => process.send?.({ scan: number, message: answer }));
+      void running.run(message.job);
+    } else if (number === current) running?.receive(message);
+  });
+  process.on("disconnect", () => process.exit());
+};
+
+if (parentPort === null) serveProcess();
+else serveThread(parentPort);
