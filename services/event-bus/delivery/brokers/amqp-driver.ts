@@ -2,7 +2,7 @@ import type { ChannelModel, ConfirmChannel } from "amqplib";
 import { connect } from "amqplib";
 
 import type { BrokerConnection, BrokerDriver, BrokerMessage } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstOf, retry, tlsOf } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, rawSocket, retry, tlsOf } from "./broker-driver.ts";
 
 /** Seconds after which a silent connection is ended. */
 const heartbeatSeconds = 10;
@@ -34,7 +34,12 @@ export const amqpDriver: BrokerDriver = {
           vhost: broker.path === "" ? "/" : broker.path,
           heartbeat: heartbeatSeconds,
         },
-        { ...tls, timeout: limitMs, clientProperties: { connection_name: "quartet" } },
+        {
+          ...tls,
+          ...rawSocket(tls, { host, port }),
+          timeout: limitMs,
+          clientProperties: { connection_name: "quartet" },
+        },
       ),
     );
     // Ends with an event of its own; without a listener it would end the process.

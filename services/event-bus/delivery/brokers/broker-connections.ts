@@ -2,6 +2,7 @@ import type { Logger } from "../../../kit/log/log.ts";
 import type { Broker, BrokerKind } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
 import { certificateRefusal, codesOf, retry } from "./broker-driver.ts";
+import { ReceivedBytes } from "./received-bytes.ts";
 
 type DrivenKind = Exclude<BrokerKind, "webhook">;
 
@@ -26,6 +27,7 @@ interface BrokerConnectionsOptions {
 interface BrokerState {
   readonly broker: Broker & { readonly kind: DrivenKind };
   connection: Promise<BrokerConnection> | undefined;
+  readonly received: ReceivedBytes;
   running: number;
   /** What lets each message that waits for its turn go on, the first at first. */
   readonly waiting: Set<() => void>;
@@ -86,7 +88,13 @@ export class BrokerConnections {
     if (known !== undefined) return known;
     const { kind } = broker;
     if (kind === "webhook") throw new Error("a webhook has no connection of its own");
-    const state: BrokerState = { broker: { ...broker, kind }, connection: undefined, running: 0, waiting: new Set() };
+    const state: BrokerState = {
+      broker: { ...broker, kind },
+      connection: undefined,
+      received: new ReceivedBytes(),
+      running: 0,
+      waiting: new Set(),
+    };
     this.#states.set(broker, state);
     return state;
   }
@@ -105,7 +113,10 @@ export class BrokerConnections {
       });
     try {
       const connection = attempt.isOver ? undefined : await this.#connectionOf(state, driver);
-      if (!attempt.isOver) await connection?.publish(message);
+      if (attempt.isOver || connection === undefined) return;
+      // Some clients make further connections for messages.
+      await state.received.watch(() => connection.publish(message));
+      state.received.acknowledge();
     } finally {
       const [next] = state.waiting;
       if (next === undefined) state.running -= 1;
@@ -120,7 +131,7 @@ export class BrokerConnections {
     if (this.#isClosed) throw new Error("the connections to brokers are closed");
     if (state.connection !== undefined) return state.connection;
     const { account, name } = state.broker;
-    const opening = driver.open(state.broker, this.#options.limitMs);
+    const opening = state.received.watch(() => driver.open(state.broker, this.#options.limitMs));
     const forget = (): void => {
       if (state.connection === opening) state.connection = undefined;
     };

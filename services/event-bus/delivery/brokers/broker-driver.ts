@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
 import type { PeerCertificate } from "node:tls";
 import { checkServerIdentity } from "node:tls";
 
@@ -75,6 +77,18 @@ export const tlsOf = async ({
   } catch (error) {
     throw new AuthorityFileError("the file of the authorities cannot be read", { cause: error });
   }
+};
+
+/**
+ * The option by which a client encrypts a connection that is already under way: only one that is not encrypted is seen
+ * where received bytes are counted.
+ */
+export const rawSocket = (tls: BrokerTls | undefined, { host, port }: BrokerHost): { readonly socket?: Socket } => {
+  if (tls === undefined) return {};
+  const socket = connect({ host, port });
+  // The client is told by the encrypted connection.
+  socket.on("error", () => {});
+  return { socket };
 };
 
 /** What Node.js says of a certificate that it does not accept. */

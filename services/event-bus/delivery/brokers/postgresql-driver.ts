@@ -1,9 +1,12 @@
+import { Socket } from "node:net";
+
 import type { PoolClient, QueryConfig } from "pg";
 import { DatabaseError, escapeIdentifier, Pool } from "pg";
 
 import type { Broker, BrokerHost } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
 import { credentialsRefused, failed, firstOf, isUnreachable, lateShare, retry, tlsOf } from "./broker-driver.ts";
+import { watchSocket } from "./received-bytes.ts";
 
 /** Connections to one database. */
 const connectionsMax = 8;
@@ -52,6 +55,7 @@ const openAt = async (
     // A database that answers says so before its connection counts as silent.
     statement_timeout: Math.floor(lateShare * limitMs),
     keepAlive: true,
+    stream: () => watchSocket(new Socket()),
   });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   // A pool rejects a second end.

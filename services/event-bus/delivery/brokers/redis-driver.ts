@@ -2,7 +2,7 @@ import { createClient, ErrorReply } from "@redis/client";
 
 import type { Broker, BrokerHost } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstOf, retry, tlsOf } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, rawSocket, retry, tlsOf } from "./broker-driver.ts";
 
 /** Milliseconds between two questions whether the server still answers. */
 const pingMs = 10_000;
@@ -36,7 +36,13 @@ const openAt = async (
 ): Promise<BrokerConnection> => {
   const { user, password, path, streamEntriesMax } = broker;
   const client = createClient({
-    socket: { host, port, connectTimeout: limitMs, reconnectStrategy: false, ...(tls && { ...tls, tls: true }) },
+    socket: {
+      host,
+      port,
+      connectTimeout: limitMs,
+      reconnectStrategy: false,
+      ...(tls && { ...tls, ...rawSocket(tls, { host, port }), tls: true }),
+    },
     ...(user !== undefined && { username: user }),
     ...(password !== undefined && { password }),
     ...(path !== "" && { database: Number(path) }),

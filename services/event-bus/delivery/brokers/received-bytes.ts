@@ -1,0 +1,67 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+
+/** Bytes that a socket may receive beyond what is added below. Clients hold what has no end yet, whatever its length. */
+const receivedBytesMax = 16 * 1024 * 1024;
+/** Bytes more for each message that the broker has acknowledged, and for each second. */
+const bytesPerMessage = 64 * 1024;
+const bytesPerSecond = 4 * 1024;
+
+/** How often the sockets are looked at, in milliseconds. */
+const watchMs = 100;
+
+const watching = new AsyncLocalStorage<ReceivedBytes>();
+
+// Clients make their sockets themselves; those that are made for a broker are known by the call that they are made in.
+subscribe("net.client.socket", (message) => {
+  watching.getStore()?.add((message as { readonly socket: Socket }).socket);
+});
+
+/** Watches a socket that is not made by `net.connect`, if it is made for a broker. */
+export const watchSocket = (socket: Socket): Socket => {
+  watching.getStore()?.add(socket);
+  return socket;
+};
+
+/**
+ * Bounds what the sockets of one broker receive: answers are short. A socket that receives more is destroyed, so that
+ * an answer without an end takes no memory without an end.
+ */
+export class ReceivedBytes {
+  readonly #sockets = new Map<Socket, { seenBytes: number; leftBytes: number }>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Does work that may make sockets. */
+  watch<T>(work: () => T): T {
+    return watching.run(this, work);
+  }
+
+  /** The broker has acknowledged a message. */
+  acknowledge(): void {
+    for (const state of this.#sockets.values()) add(state, bytesPerMessage);
+  }
+
+  add(socket: Socket): void {
+    this.#sockets.set(socket, { seenBytes: 0, leftBytes: receivedBytesMax });
+    socket.once("close", () => this.#sockets.delete(socket));
+    this.#timer ??= setInterval(() => this.#look(), watchMs).unref();
+  }
+
+  #look(): void {
+    for (const [socket, state] of this.#sockets) {
+      const { bytesRead } = socket;
+      state.leftBytes -= bytesRead - state.seenBytes;
+      state.seenBytes = bytesRead;
+      if (state.leftBytes < 0) socket.destroy(new Error("the broker sends more than answers"));
+      else add(state, (bytesPerSecond * watchMs) / 1000);
+    }
+    if (this.#sockets.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const add = (state: { leftBytes: number }, bytes: number): void => {
+  state.leftBytes = Math.min(receivedBytesMax, state.leftBytes + bytes);
+};
