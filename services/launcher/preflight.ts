@@ -1,9 +1,10 @@
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
 
 import type { Address, ConfigSources } from "../kit/config/config.ts";
 import { formatAddress, variableName } from "../kit/config/config.ts";
+import { makeDirectory } from "../kit/process/make-directory.ts";
 import { startFailure } from "../kit/process/start-failure.ts";
 import { listenAddresses } from "./private-targets.ts";
 import { processNames, serviceNames } from "./processes.ts";
@@ -42,7 +43,7 @@ export const checkStart = async ({ dataDir, usesFreePorts, sources }: PreflightO
 /** Creates the data directory if it is absent. Throws if it cannot be written, or if an installation runs in it. */
 const checkDirectory = async (dataDir: string): Promise<void> => {
   try {
-    await mkdir(dataDir, { recursive: true });
+    await makeDirectory(dataDir);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Error(startFailure(error) ?? (await directoryProblem(dataDir, error)), { cause: error });

@@ -39,6 +39,12 @@ describe("checkStart", () => {
     expect((await stat(dataDir)).isDirectory()).toBe(true);
   });
 
+  test.runIf(process.platform === "linux")("refuses a data directory in which nothing can be created", async () => {
+    await expect(check("/proc/absent/data", {}, true)).rejects.toThrow(
+      "the data directory /proc/absent/data cannot be used (ENOENT); set another dataDir",
+    );
+  });
+
   test("names every address that is taken, with the variable that changes it", async () => {
     const [bus, gateway] = [await listening(free), await listening(free)];
     const env = {

@@ -1,7 +1,9 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
+import { makeDirectory } from "../process/make-directory.ts";
 
 /** The Ed25519 key pair with which one process signs. */
 export interface KeyPair {
@@ -22,7 +24,7 @@ const namePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
  */
 export const ensureKeyPair = async (directory: string, name: string): Promise<KeyPair> => {
   if (!namePattern.test(name)) throw new Error(`"${name}" is not a name for a key pair: use a-z, 0-9 and hyphens`);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   const privatePath = join(directory, `${name}.private.pem`);
   const privateKey = (await findPrivateKey(privatePath)) ?? (await createPrivateKeyFile(privatePath));
   const publicKey = createPublicKey(privateKey);

@@ -98,12 +98,21 @@ const fileOfSymbol = (symbol: string, registry: Registry): DescFile | undefined 
   return type?.file;
 };
 
+/** Anybody may ask, so that a file is encoded once. */
+const encodedFiles = new WeakMap<DescFile, Uint8Array>();
+
+const encodedFile = (file: DescFile): Uint8Array => {
+  let encoded = encodedFiles.get(file);
+  if (encoded === undefined) encodedFiles.set(file, (encoded = toBinary(FileDescriptorProtoSchema, file.proto)));
+  return encoded;
+};
+
 const fileAnswer = (file: DescFile | undefined, asked: string) => {
   if (file === undefined) return notFound(asked);
   const all = new Map<string, Uint8Array>();
   const add = (one: DescFile): void => {
     if (all.has(one.proto.name)) return;
-    all.set(one.proto.name, toBinary(FileDescriptorProtoSchema, one.proto));
+    all.set(one.proto.name, encodedFile(one));
     for (const imported of one.dependencies) add(imported);
   };
   add(file);

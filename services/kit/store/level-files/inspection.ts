@@ -48,7 +48,8 @@ export const inspectFiles = async (directory: string, tableBytesMax: number): Pr
     logs.push(batchesOf(records, name, damages));
   }
   const logged = logs.flat(2).flatMap((write) => markIn(write) ?? []);
-  return { damages, flushed: await findFlushed(directory, names, version.tables), logged, logs };
+  const flushed = await findFlushed(directory, names, version.tables, damages);
+  return { damages, flushed, logged, logs };
 };
 
 /** The version that CURRENT points to; undefined for a database that is not there yet or cannot be read. */
@@ -131,6 +132,7 @@ const findFlushed = async (
   directory: string,
   names: ReadonlySet<string>,
   tables: readonly TableFile[],
+  damages: FileDamage[],
 ): Promise<GroupMark | undefined> => {
   const files = tables
     .filter(({ smallest }) => smallest.equals(groupKey))
@@ -139,7 +141,11 @@ const findFlushed = async (
   const marks: GroupMark[] = [];
   for (const name of files) {
     const entry = firstEntryOrDamage(await readFile(join(directory, name)));
-    if (entry !== undefined) marks.push(decodeGroupMark(entry.value));
+    try {
+      if (entry !== undefined) marks.push(decodeGroupMark(entry.value));
+    } catch (error) {
+      damages.push(fatalDamage(name, `the mark of its newest group is malformed: ${messageOfDamage(error)}`));
+    }
   }
   return marks.toSorted((left, right) => right.number - left.number)[0];
 };

@@ -69,6 +69,25 @@ test.each([
     [],
   ],
   [
+    "a mark in a table that is too short, as the checksums say",
+    {
+      table: marked(mark.subarray(8)),
+      manifest: [
+        ...begin,
+        edits.added(
+          0,
+          5,
+          groupKey.toString("latin1"),
+          groupKey.toString("latin1"),
+          marked(mark.subarray(8)).byteLength,
+        ),
+      ],
+    },
+    [expect.stringMatching(/^fatal: 000005\.ldb the mark of its newest group is malformed: .*out of range/)],
+    undefined,
+    [7],
+  ],
+  [
     "a manifest that lacks a number",
     { manifest: begin.slice(0, 3) },
     ["fatal: MANIFEST-000004 the manifest has no lastSequence"],

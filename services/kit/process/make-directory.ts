@@ -1,0 +1,30 @@
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
+/**
+ * Creates a directory, and those above it that are absent, one by one: Node's own way has no end where a file system
+ * says that a new directory is absent itself, as /proc does. Throws what the system says.
+ */
+export const makeDirectory = async (path: string, mode?: number): Promise<void> => {
+  const absent: string[] = [];
+  for (let at = resolve(path); await isAbsent(at); at = dirname(at)) absent.push(at);
+  for (const directory of absent.toReversed())
+    await mkdir(directory, { mode }).catch((error: unknown) => {
+      // Another process may have created it.
+      if (!hasCode(error, "EEXIST")) throw error;
+    });
+  // A file in its place is refused; there is nothing above it to create.
+  await mkdir(path, { recursive: true, mode });
+};
+
+const isAbsent = async (path: string): Promise<boolean> => {
+  try {
+    await stat(path);
+    return false;
+  } catch (error) {
+    return hasCode(error, "ENOENT");
+  }
+};
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === code;
