@@ -124,6 +124,13 @@ export class Dispatcher {
     return call;
   }
 
+  /** Bytes of one message of a request. */
+  messageBytesMax({ isOpen, method }: Pick<Route, "isOpen" | "method">): number {
+    const { openMessageBytesMax, unaryMessageBytesMax, streamMessageBytesMax } = this.#options.limits;
+    const bytesMax = method.methodKind === "unary" ? unaryMessageBytesMax : streamMessageBytesMax;
+    return isOpen ? Math.min(openMessageBytesMax, bytesMax) : bytesMax;
+  }
+
   /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
   async admit(call: Call, headers: IncomingHttpHeaders): Promise<void> {
     const { limits, authenticate } = this.#options;

@@ -58,7 +58,7 @@ export const serveConnectUnary = async (
   try {
     await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["content-encoding"]);
-    const limit = dispatcher.limits.unaryMessageBytesMax;
+    const limit = dispatcher.messageBytesMax(route);
     const declared = headers["content-length"];
     call.awaitsSinceMs = performance.now();
     const body = await readWholeBody(request, declared === undefined ? undefined : Number(declared), limit, call);
@@ -109,7 +109,7 @@ export const serveConnectStream = async (
   try {
     await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
-    const limitBytes = dispatcher.limits.streamMessageBytesMax;
+    const limitBytes = dispatcher.messageBytesMax(route);
     const decoding = { codec: route.input, isGzip, limitBytes };
     const own = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
     const bodyName = headers[bodyHeader];

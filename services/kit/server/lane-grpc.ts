@@ -49,9 +49,8 @@ export const serveGrpc = async (
     await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["grpc-encoding"] as string | undefined);
     answer.isGzip = isGzip;
-    const { unaryMessageBytesMax, streamMessageBytesMax } = dispatcher.limits;
     const isUnary = route.method.methodKind === "unary";
-    const limitBytes = isUnary ? unaryMessageBytesMax : streamMessageBytesMax;
+    const limitBytes = dispatcher.messageBytesMax(route);
     const decoding = { codec: route.input, isGzip, limitBytes };
     if (isUnary) {
       call.awaitsSinceMs = performance.now();

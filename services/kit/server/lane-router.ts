@@ -72,7 +72,13 @@ const routerHandlers = (dispatcher: Dispatcher, services: readonly DescService[]
     jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
     readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
   });
-  for (const service of services) router.service(service, implementationOf(dispatcher, service));
+  for (const service of services) {
+    const isOpen = service.methods.some(
+      (method) => dispatcher.find(`/${service.typeName}/${method.name}`)?.isOpen === true,
+    );
+    const options = isOpen ? { readMaxBytes: dispatcher.limits.openMessageBytesMax } : {};
+    router.service(service, implementationOf(dispatcher, service), options);
+  }
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 };
 
@@ -117,7 +123,10 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
     const reason: unknown = context.signal.reason;
     if (isRouterRefusal(reason) && !call.isClosed) {
       // The router sends this same error object after all listeners have run.
-      const { code, rawMessage, message, details } = dispatcher.refuse(call, toProtocolError(reason, dispatcher));
+      const { code, rawMessage, message, details } = dispatcher.refuse(
+        call,
+        toProtocolError(reason, dispatcher.messageBytesMax(route)),
+      );
       Object.assign(reason, { code, rawMessage, message, details });
     }
     call.abort(isDeadline(reason) ? deadlinePassed() : callerGone());
@@ -138,8 +147,8 @@ const isRouterRefusal = (reason: unknown): reason is ConnectError =>
   reason instanceof ConnectError && (reason.code === Code.InvalidArgument || reason.code === Code.ResourceExhausted);
 
 /** A refusal by the router as the kit's own error, so that callers get the service's declared reason. */
-const toProtocolError = ({ code, rawMessage }: ConnectError, { limits }: Dispatcher): ProtocolError => {
-  if (code === Code.ResourceExhausted) return tooLarge(limits.unaryMessageBytesMax);
+const toProtocolError = ({ code, rawMessage }: ConnectError, messageBytesMax: number): ProtocolError => {
+  if (code === Code.ResourceExhausted) return tooLarge(messageBytesMax);
   return code === Code.InvalidArgument ? malformed(rawMessage) : new ProtocolError(code, rawMessage);
 };
 
@@ -201,7 +210,7 @@ async function* answers(
   context: HandlerContext,
 ): AsyncGenerator<Message> {
   const call = callOf(context);
-  const iterator = dispatcher.stream(call, readable(dispatcher, requests));
+  const iterator = dispatcher.stream(call, readable(dispatcher.messageBytesMax(call.route), requests));
   const settled = untilAborted(call);
   const turn = new Turn();
   // Not awaited: a handler that ignores its signal may not return for any time.
@@ -226,11 +235,11 @@ async function* answers(
 }
 
 /** Turns the router's error for unreadable requests into the kit's, also when a handler passes it on. */
-async function* readable(dispatcher: Dispatcher, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+async function* readable(messageBytesMax: number, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
   try {
     yield* requests;
   } catch (error) {
-    throw toProtocolError(ConnectError.from(error), dispatcher);
+    throw toProtocolError(ConnectError.from(error), messageBytesMax);
   }
 }
 

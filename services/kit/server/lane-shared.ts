@@ -129,7 +129,7 @@ class SharedAnswering {
 
   async #unary(route: Route, body: Buffer): Promise<void> {
     const call = this.#call;
-    const limitBytes = this.#dispatcher.limits.unaryMessageBytesMax;
+    const limitBytes = this.#dispatcher.messageBytesMax(route);
     if (body.length > limitBytes) throw tooLarge(limitBytes);
     const encoded = route.output.encode(await this.#dispatcher.unary(call, decodeMessage(route.input, body)));
     if (encoded.byteLength > sharedBytesMax) {
@@ -234,9 +234,9 @@ const refusalFrame = (number: number, error: ConnectError, given: readonly strin
 async function* ended(): AsyncGenerator<Message> {}
 
 /** The messages of a request whose frames are all there. */
-const requestsOf = (route: Route, body: Buffer, { limits }: Dispatcher): AsyncIterator<Message> => {
+const requestsOf = (route: Route, body: Buffer, dispatcher: Dispatcher): AsyncIterator<Message> => {
   const frames: Frame[] = [];
-  const parser = new FrameParser(limits.streamMessageBytesMax);
+  const parser = new FrameParser(dispatcher.messageBytesMax(route));
   let next = 0;
   return {
     next: async () => {

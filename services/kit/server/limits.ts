@@ -4,6 +4,8 @@ export interface ServerLimits {
   readonly unaryMessageBytesMax: number;
   /** The largest single message of a stream, decompressed. */
   readonly streamMessageBytesMax: number;
+  /** The largest message of a call without a token: so many may be under way at once. */
+  readonly openMessageBytesMax: number;
   /** All headers of a request together. Tokens with policies are large. */
   readonly headerBytesMax: number;
   /** Calls at the same time on one HTTP/2 connection. */
@@ -44,6 +46,7 @@ export interface ServerLimits {
 export const defaultServerLimits: ServerLimits = {
   unaryMessageBytesMax: 4 * 1024 * 1024,
   streamMessageBytesMax: 4 * 1024 * 1024,
+  openMessageBytesMax: 4 * 1024,
   headerBytesMax: 32 * 1024,
   concurrentStreamsMax: 1000,
   pipelinedCallsMax: 8,

@@ -12,6 +12,7 @@ import { Code, createClient } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
@@ -78,6 +79,18 @@ describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by G
         { reason: "TOO_LARGE", metadata: { limit_bytes: "1000" } },
       ]);
       expect((await client.echo({ body: new Uint8Array(600) })).body.length).toBe(600);
+      await transport.close?.();
+    });
+
+    test("without a token may send less", async () => {
+      await start({}, { isLocal });
+      const transport = open(server.url, "alice");
+      const health = createClient(Health, transport);
+      await expect(health.check({ service: "a".repeat(5000) })).rejects.toMatchObject({
+        code: Code.ResourceExhausted,
+        rawMessage: "The message is larger than 4096 bytes.",
+      });
+      await expect(health.check({ service: "a".repeat(4000) })).rejects.toMatchObject({ code: Code.NotFound });
       await transport.close?.();
     });
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 
-/** Bytes that a socket may receive beyond what is added below. Clients hold what has no end yet, whatever its length. */
+/** Bytes that a socket may receive besides what is added below: clients hold what has no end yet, however long. */
 const receivedBytesMax = 16 * 1024 * 1024;
 /** Bytes more for each message that the broker has acknowledged, and for each second. */
 const bytesPerMessage = 64 * 1024;
