@@ -141,12 +141,15 @@ export class Upstreams {
     return resolving;
   }
 
-  async #resolve(key: string, target: UpstreamTarget, known: Entry | undefined): Promise<Entry> {
+  async #resolve(key: string, target: UpstreamTarget, found: Entry | undefined): Promise<Entry> {
     const url = new URL(target.origin);
+    // Meanwhile its connections may have been closed for those of another origin.
+    const isKept = (): boolean => found !== undefined && this.#entries.peek(key) === found;
     let path: ServicePath;
     try {
       path = await this.#network.pathTo(url, target.privateLink);
     } catch (error) {
+      const known = isKept() ? found : undefined;
       if (known === undefined || (error as Error).name === "AddressRefusedError") throw error;
       known.refreshAtMs = this.#clock.now() + retryResolveMs;
       known.staleAtMs = known.refreshAtMs + this.#limits.resolveEveryMs;
@@ -159,6 +162,7 @@ export class Upstreams {
     const isAddress = addresses === hostnameOf(url);
     const staleAtMs = isAddress ? Infinity : this.#clock.now() + this.#limits.resolveEveryMs;
     const refreshAtMs = staleAtMs - (isAddress ? 0 : this.#limits.resolveEveryMs * resolveAheadShare);
+    const known = isKept() ? found : undefined;
     if (known?.addresses === addresses && isSameWay(known.path, path))
       return Object.assign(known, { refreshAtMs, staleAtMs });
     const entry = { ...this.#open(target.origin, path), path, addresses, refreshAtMs, staleAtMs };

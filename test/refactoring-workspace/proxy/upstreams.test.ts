@@ -5,6 +5,9 @@ import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { RouteState } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { directNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
+import { defaultUpstreamLimits, Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { startBackend } from "../backend.ts";
 import { makeApplication, makeDefaultRoute, makeService, proxyUrlOf, startHarness } from "../harness.ts";
 
@@ -93,6 +96,30 @@ describe("a service's name", () => {
     expect(await textOf(`${url}/`)).toBe("first GET /");
     expect(await textOf(`${url}/`)).toBe("second");
   });
+});
+
+test("connections that are closed while their name is resolved again are made again", async () => {
+  const backend = await startBackend("first");
+  const clock = new FakeClock();
+  const held = { until: Promise.resolve() };
+  const network = directNetwork(async () => {
+    await held.until;
+    return [{ address: "127.0.0.1", family: 4 }];
+  });
+  const upstreams = new Upstreams(network, clock, { ...defaultUpstreamLimits, originsMax: 1 });
+  onTestFinished(() => upstreams.close());
+  const origin = `http://shop.internal:${backend.port}`;
+  await upstreams.acquire(origin);
+  clock.advance(60_000);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held.until = promise;
+  const again = upstreams.acquire(origin);
+  held.until = Promise.resolve();
+  await upstreams.acquire(`http://other.internal:${backend.port}`);
+  resolve();
+  const { dispatcher } = await again;
+  const { statusCode } = await dispatcher.request({ origin, path: "/", method: "GET" });
+  expect(statusCode).toBe(200);
 });
 
 test("a service at a private address gets no traffic where that is not allowed", async () => {
