@@ -1,5 +1,6 @@
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
 import type { QueryMembers } from "../../../services/object-storage/select/scan-job.ts";
+import { checkFooter, PageBudget } from "../../../services/object-storage/select/records/parquet-bounds.ts";
 import { querySettings } from "../../../services/object-storage/select/scan-job.ts";
 import { scan } from "../../../services/object-storage/select/scan.ts";
 import { parseQuery } from "../../../services/object-storage/select/sql/parse-query.ts";
@@ -104,4 +105,19 @@ const parquet: FuzzTarget = {
   },
 };
 
-export const selectTargets: readonly FuzzTarget[] = [sql, csv, json, parquet];
+/** The header of a page of 4 values and 8 bytes, and its bytes. */
+const pageSeed = Buffer.from("150015101510 2c1508150015061506 0000 0102030405060708".replaceAll(" ", ""), "hex");
+
+/** What is read of Parquet files before the library is: it must not believe any size. */
+const parquetBounds: FuzzTarget = {
+  name: "select-parquet-bounds",
+  seeds: [pageSeed.toString("latin1"), "\u0015\u0002\u0019\u001c\u0018\u0001a\u0000\u0016\u0002\u0000"],
+  dictionary: ["\u0019\u00fc", "\u0015\u0010", "\u001c", "\u00ff\u00ff\u00ff\u00ff\u000f", "\u0000"],
+  run: (input) => {
+    const view = new DataView(input.buffer, input.byteOffset, input.byteLength);
+    unlessRefused(() => checkFooter(view));
+    unlessRefused(() => new PageBudget().checkColumn(view, undefined));
+  },
+};
+
+export const selectTargets: readonly FuzzTarget[] = [sql, csv, json, parquet, parquetBounds];
