@@ -35,8 +35,8 @@ test("the SDK reads the events of a query", async () => {
   const client = await startWithPeople(people);
   const events: unknown[] = [];
   for await (const { Records, ...event } of await select(client, "SELECT name FROM S3Object"))
-    // On a slow machine there is progress before the first record.
-    if (event.Progress?.Details?.BytesProcessed !== 0)
+    // On a slow machine there is progress before the first record, and something that keeps the connection open.
+    if (event.Progress?.Details?.BytesProcessed !== 0 && event.Cont === undefined)
       events.push(Records === undefined ? event : Buffer.from(Records.Payload ?? []).toString());
   const Details = { BytesScanned: 20, BytesProcessed: 20, BytesReturned: 30 };
   expect(events).toEqual([

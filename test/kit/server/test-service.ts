@@ -22,7 +22,7 @@ const fault = faultsOf(ErrorReasonSchema);
 
 /** What the handlers of the test service report to the test. */
 export interface TestApp {
-  /** Names of the calls of Wait and Upload that reached their handlers, in order. */
+  /** Names of the calls of Wait and Upload that reached their handlers, in order; a call of Wait may have its own. */
   readonly begun: string[];
   /** Names of calls whose signal was aborted, in order. */
   readonly aborted: string[];
@@ -97,8 +97,8 @@ export const testHandlers: Handlers<typeof TestService, TestApp> = {
     fail(failure, thing);
     return {};
   },
-  async wait(_request, { app, signal }) {
-    app.begun.push("wait");
+  async wait(_request, { app, signal, requestHeader }) {
+    app.begun.push(requestHeader.get("x-name") ?? "wait");
     while (!signal.aborted) await setImmediate();
     app.aborted.push("wait");
     return {};
