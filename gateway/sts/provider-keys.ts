@@ -29,10 +29,20 @@ const documentBytesMax = 256 * 1024;
 const discoveryMsMax = 3_600_000;
 const keysMsMax = 600_000;
 const keysAgainMsMin = 30_000;
+/** How long a provider is not asked again after a failure: anybody may show a token that makes us ask. */
+const restMs = 5_000;
+
+/** What discovery finds of one provider. */
+interface Discovery {
+  readonly ask: () => Promise<ProviderKeys>;
+  keys: Promise<ProviderKeys> | undefined;
+  untilMs: number;
+}
 
 /**
  * Declared keys, or those that OpenID Connect discovery finds at the issuer: over addresses that the guard allows,
- * within 5 seconds, without redirects, kept for an hour (the address) and ten minutes (the keys).
+ * within 5 seconds, without redirects, kept for an hour (the address) and ten minutes (the keys). A failure is the
+ * answer for the next 5 seconds.
  */
 export const createProviderKeys = (
   guard: AddressGuard,
@@ -40,7 +50,7 @@ export const createProviderKeys = (
 ): FindProviderKeys & { close(): Promise<void> } => {
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: requestMsMax } });
   const local = new WeakMap<object, ProviderKeys>();
-  const discovered = new Map<string, { readonly keys: Promise<ProviderKeys>; readonly untilMs: number }>();
+  const discovered = new Map<string, Discovery>();
 
   /** A document of the provider, never more than its limit. */
   const read = async (url: URL, signal: AbortSignal): Promise<string> => {
@@ -70,30 +80,56 @@ export const createProviderKeys = (
     } | null;
     if (document?.issuer !== issuer) throw new Error(`${address.href} is of another issuer`);
     if (typeof document.jwks_uri !== "string") throw new Error(`${address.href} names no keys`);
+    const readKeys = restingAfterFailures(clock, read);
     return createRemoteJWKSet(new URL(document.jwks_uri), {
       timeoutDuration: requestMsMax,
       cooldownDuration: keysAgainMsMin,
       cacheMaxAge: keysMsMax,
       [customFetch]: async (url, { signal }) =>
-        new Response(await read(new URL(url), signal), { headers: { "content-type": "application/json" } }),
+        new Response(await readKeys(new URL(url), signal), { headers: { "content-type": "application/json" } }),
     });
   };
 
   const find: FindProviderKeys = async (provider) => {
     if (provider.keys !== undefined) return localKeys(local, provider.keys);
-    const known = discovered.get(provider.issuer);
+    const { issuer } = provider;
+    const known = discovered.get(issuer) ?? {
+      ask: restingAfterFailures(clock, () => discover(issuer)),
+      keys: undefined,
+      untilMs: 0,
+    };
+    discovered.set(issuer, known);
     const nowMs = clock.now();
-    const isKept = known !== undefined && isStillAhead(known.untilMs, discoveryMsMax, nowMs);
-    const keys = isKept ? known.keys : discover(provider.issuer);
-    if (!isKept) discovered.set(provider.issuer, { keys, untilMs: nowMs + discoveryMsMax });
+    if (known.keys === undefined || !isStillAhead(known.untilMs, discoveryMsMax, nowMs)) {
+      known.keys = known.ask();
+      known.untilMs = nowMs + discoveryMsMax;
+    }
+    const { keys } = known;
     try {
       return await keys;
     } catch (error) {
-      if (discovered.get(provider.issuer)?.keys === keys) discovered.delete(provider.issuer);
+      if (known.keys === keys) known.keys = undefined;
       throw new ProviderUnreachableError(error);
     }
   };
   return Object.assign(find, { close: () => agent.close() });
+};
+
+/** The same question, answered with its last failure for a while. */
+const restingAfterFailures = <A extends readonly unknown[], T>(
+  clock: Clock,
+  ask: (...parameters: A) => Promise<T>,
+): ((...parameters: A) => Promise<T>) => {
+  let failed: { readonly error: unknown; readonly untilMs: number } | undefined;
+  return async (...parameters) => {
+    if (failed !== undefined && isStillAhead(failed.untilMs, restMs, clock.now())) throw failed.error;
+    try {
+      return await ask(...parameters);
+    } catch (error) {
+      failed = { error, untilMs: clock.now() + restMs };
+      throw error;
+    }
+  };
 };
 
 const localKeys = (

@@ -59,12 +59,15 @@ describe("AssumeRoleWithWebIdentity", () => {
     await expect(assume(await token(), more)).rejects.toMatchObject({ facts: { reason }, metadata });
   });
 
-  test("finds the provider's keys by discovery, and keeps them", async () => {
+  /** A provider that is found by discovery; it answers 500 for the paths in `broken`. */
+  const startProvider = async () => {
     const asked: string[] = [];
+    const broken = new Set<string>();
     const server = createServer((incoming, response) => {
-      asked.push(incoming.url ?? "");
-      const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const isKeys = incoming.url === "/keys";
+      const path = incoming.url ?? "";
+      asked.push(path);
+      if (broken.has(path)) response.statusCode = 500;
+      const isKeys = path === "/keys";
       response.end(JSON.stringify(isKeys ? { keys: [providerKey] } : { issuer: at, jwks_uri: `${at}/keys` }));
     });
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
@@ -78,7 +81,11 @@ describe("AssumeRoleWithWebIdentity", () => {
     const clock = new FakeClock();
     const keys = createProviderKeys(createAddressGuard(true), clock);
     onTestFinished(() => keys.close());
-    const sts = openSts(declared, keys);
+    return { asked, broken, at, arn, declared, clock, keys, sts: openSts(declared, keys) };
+  };
+
+  test("finds the provider's keys by discovery, and keeps them", async () => {
+    const { asked, at, arn, declared, clock, keys, sts } = await startProvider();
     const token = await webToken({ iss: at });
     expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
     expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
@@ -95,4 +102,28 @@ describe("AssumeRoleWithWebIdentity", () => {
     });
     expect(asked).toHaveLength(3);
   });
+
+  test.each(["/.well-known/openid-configuration", "/keys"])(
+    "does not ask a provider that fails at %s again for five seconds, whoever shows tokens",
+    async (path) => {
+      const { asked, broken, at, clock, sts } = await startProvider();
+      const questions = (): number => asked.filter((each) => each === path).length;
+      broken.add(path);
+      const token = await webToken({ iss: at });
+      const refused = { facts: { reason: "PROVIDER_UNREACHABLE" } };
+      for (let shown = 0; shown < 3; shown += 1) await expect(assume(token, {}, sts)).rejects.toMatchObject(refused);
+      expect(questions()).toBe(1);
+      clock.advance(4_999);
+      await expect(assume(token, {}, sts)).rejects.toMatchObject(refused);
+      expect(questions()).toBe(1);
+      clock.advance(1);
+      await expect(assume(token, {}, sts)).rejects.toMatchObject(refused);
+      expect(questions()).toBe(2);
+      broken.clear();
+      // The rest is over, as far as a clock tells that was set back.
+      clock.setBack(86_400_000);
+      expect(await assume(await webToken({ iss: at }), {}, sts)).toMatchObject({ provider: at });
+      expect(questions()).toBe(3);
+    },
+  );
 });
