@@ -1,5 +1,6 @@
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
@@ -125,7 +126,8 @@ export class DeliveryStreams {
     const { clock, log } = this.#options;
     for (const state of this.#states.values()) {
       try {
-        while (!signal.aborted && clock.now() >= state.restUntilMs && (await this.#writeIfDue(state, signal)));
+        const rests = (): boolean => isStillAhead(state.restUntilMs, troubleMs, clock.now());
+        while (!signal.aborted && !rests() && (await this.#writeIfDue(state, signal)));
       } catch (error) {
         if (signal.aborted) return;
         state.restUntilMs = clock.now() + troubleMs;
@@ -144,7 +146,8 @@ export class DeliveryStreams {
       state.bytes = 0;
       return false;
     }
-    if (state.bytes < stream.bytesMax && clock.now() - first.key[2] < stream.ageMsMax) return false;
+    const isYoung = isStillAhead(first.key[2] + stream.ageMsMax, stream.ageMsMax, clock.now());
+    if (state.bytes < stream.bytesMax && isYoung) return false;
     await this.#put(stream, first, records, signal);
     for (let at = 0; at < records.length; at += deletedMax) {
       const written = records.slice(at, at + deletedMax);
@@ -176,11 +179,11 @@ export class DeliveryStreams {
   }
 
   #hasRoom({ stream, bytes, accepted }: StreamState): boolean {
-    const oldestMs = this.#options.clock.now() - acceptedMsMax;
+    const nowMs = this.#options.clock.now();
     let expected = bytes;
     for (const [id, delivery] of accepted) {
-      if (delivery.atMs < oldestMs) accepted.delete(id);
-      else expected += delivery.bytes;
+      if (isStillAhead(delivery.atMs + acceptedMsMax, acceptedMsMax, nowMs)) expected += delivery.bytes;
+      else accepted.delete(id);
     }
     return expected < objectsWaitingMax * stream.bytesMax;
   }

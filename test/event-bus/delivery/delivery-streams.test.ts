@@ -35,16 +35,19 @@ interface Written {
   readonly lines: readonly string[];
 }
 
-/** A service with a declared stream; `written` has its objects, and while `isDown` none can be put. */
+/** A service with a declared stream; `written` has its objects. While `isDown` none can be put; `refused` counts. */
 const startStreaming = async (options: HarnessOptions = {}) => {
   const written: Written[] = [];
-  const storage = { isDown: false };
+  const storage = { isDown: false, refused: 0 };
   const harness = await startHarness({
     ...options,
     deliveryStreams: {
       declared: [sales],
       put: (account, { bucket, key, body }) => {
-        if (storage.isDown) return Promise.reject(new Error("object storage is down"));
+        if (storage.isDown) {
+          storage.refused += 1;
+          return Promise.reject(new Error("object storage is down"));
+        }
         expect([account, bucket]).toEqual(["000000000000", "archive"]);
         written.push({ key, lines: Buffer.from(body).toString().trimEnd().split("\n") });
         return Promise.resolve();
@@ -137,6 +140,29 @@ describe("a declared delivery stream", () => {
     expect(numbersOf(second.written).flat()).toHaveLength(15);
   });
 
+  test.each([
+    ["its records came", false],
+    ["a write failed", true],
+  ])("is written soon after the clock is set back, if it was ahead when %s", async (_what, fails) => {
+    const { client, app, clock, written, storage } = await startStreaming();
+    storage.isDown = fails;
+    await addTarget(client);
+    await sell(client, 0, fails ? 10 : 5);
+    await app.jobs.idle();
+    if (fails)
+      await eventually(() => {
+        clock.advance(1_000);
+        return storage.refused > 0;
+      }, "a write fails");
+    clock.setBack(86_400_000);
+    storage.isDown = false;
+    await eventually(() => {
+      clock.advance(1_000);
+      return written.length === 1;
+    }, "the object is written");
+    expect(numbersOf(written)).toEqual([Array.from({ length: fails ? 10 : 5 }, (_none, n) => n)]);
+  });
+
   test("accepts no more deliveries once it has too much to write, which are delivered later", async () => {
     const { client, app, clock, written, storage, deadLetters } = await startStreaming();
     storage.isDown = true;
@@ -175,7 +201,7 @@ describe("a declared delivery stream", () => {
     const { clock, connector, deliver } = await openConnector();
     for (let n = 0; n < 7; n += 1) await deliver(n);
     expect(await connector(attemptOf(8))).toMatchObject({ kind: "delivered" });
-    clock.advance(60_000);
+    clock.advance(59_999);
     expect(await connector(attemptOf(9))).toMatchObject({ kind: "retry" });
     clock.advance(1);
     expect(await connector(attemptOf(9))).toMatchObject({ kind: "delivered" });
