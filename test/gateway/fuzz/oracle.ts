@@ -63,8 +63,7 @@ const judgeBody = (draft: Draft, answer: WireAnswer, learned: Learned): string |
     // What a client stored as XML is no document of ours.
     if (!isRefusal && draft.operation === "GetObject") return undefined;
     const root = parseXml(body.toString("utf8"));
-    const code = root.children.find(({ name }) => name === "Code")?.text ?? "";
-    if (isRefusal) return root.name === "Error" ? undeclared(draft, code) : `a refusal with root ${root.name}`;
+    if (isRefusal) return judgeRefusal(draft, root);
     learnXml(root, learned);
   } else if (protocolOf === "json" && draft.operation !== "GetObject") {
     const parsed = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
@@ -72,6 +71,13 @@ const judgeBody = (draft: Draft, answer: WireAnswer, learned: Learned): string |
     learnJson("", parsed, learned);
   }
   return undefined;
+};
+
+/** Operations whose clients read it so have the refusal inside an `ErrorResponse`. */
+const judgeRefusal = (draft: Draft, root: XmlElement): string | undefined => {
+  const error = root.name === "ErrorResponse" ? root.children.find(({ name }) => name === "Error") : root;
+  if (error?.name !== "Error") return `a refusal with root ${root.name}`;
+  return undeclared(draft, error.children.find(({ name }) => name === "Code")?.text ?? "");
 };
 
 const undeclared = (draft: Draft, code: string): string | undefined => {
