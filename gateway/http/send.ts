@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { lingerOver } from "../../services/kit/server/linger.ts";
 import { defaultServerLimits } from "../../services/kit/server/limits.ts";
+import { drained } from "../../services/kit/wire/drained.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
 /** The head of an answer; header names are lower case. */
@@ -50,7 +51,7 @@ export const sendPieces = async (
   for await (const piece of pieces) {
     if (piece.length === 0 || hasNoBody) continue;
     // Mostly a piece was accepted before the next one arrived, so nothing has to be waited for.
-    if (response.writableLength > 0) await drained(response, stallMs);
+    if (response.writableLength > 0) await drainedInTime(response, stallMs);
     if (response.destroyed) return;
     response.write(piece);
   }
@@ -71,16 +72,8 @@ export const settleUnread = (request: IncomingMessage, response: ServerResponse,
 };
 
 /** Resolves when the network has accepted what was written, or is gone. A client that reads nothing is cut off. */
-const drained = (response: ServerResponse, stallMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    const stall = setTimeout(() => response.destroy(), stallMs);
-    const done = (): void => {
-      clearTimeout(stall);
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-    if (response.destroyed || !response.writableNeedDrain) done();
-  });
+const drainedInTime = async (response: ServerResponse, stallMs: number): Promise<void> => {
+  const stall = setTimeout(() => response.destroy(), stallMs);
+  await drained(response);
+  clearTimeout(stall);
+};

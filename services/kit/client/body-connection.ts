@@ -6,6 +6,7 @@ import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 
 import { bodyFrameBytesMax, bodyPreface } from "../wire/body-connection.ts";
+import { drained } from "../wire/drained.ts";
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { connectionError } from "./connect-answer.ts";
@@ -104,16 +105,3 @@ export class BodyConnection<I extends DescMessage> {
     return false;
   }
 }
-
-/** Resolves when the network has accepted all that was written, or the connection has closed. */
-const drained = (socket: Socket): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done);
-      socket.off("close", done);
-      resolve();
-    };
-    socket.on("drain", done);
-    socket.on("close", done);
-    if (socket.destroyed) done();
-  });

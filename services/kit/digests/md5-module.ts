@@ -30,6 +30,7 @@ export interface Md5Module {
 }
 
 const vector = (operation: number, ...rest: number[]): Code => [0xfd, ...unsigned(operation), ...rest];
+
 /** What the steps are made of: for one lane on numbers, for four on vectors of four numbers. */
 interface Arithmetic {
   /** The type of a number, in the declarations of locals. */

@@ -4,8 +4,10 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { Turn } from "../clock/turn.ts";
 import { admissionHeaders } from "../wire/admission.ts";
 import { bodyHeader } from "../wire/body-connection.ts";
+import { drained } from "../wire/drained.ts";
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
 import type { EncodedMessage } from "../wire/message-codec.ts";
@@ -16,9 +18,8 @@ import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
 import { bodyFrames, decodeMessage, messagesOf, readWholeBody } from "./request-body.ts";
-import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
+import { frameOf, gzipped, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
-import { Turn } from "../clock/turn.ts";
 
 /** The content types of this lane. */
 export const unaryContentType = "application/proto";

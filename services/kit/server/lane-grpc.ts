@@ -6,14 +6,15 @@ import type { ConnectError } from "@connectrpc/connect";
 import { Code } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 
+import { Turn } from "../clock/turn.ts";
+import { drained } from "../wire/drained.ts";
 import { isGzipEncoded } from "../wire/gzip.ts";
 import { parseGrpcTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
-import { drained, frameOf, writeParts } from "./response-body.ts";
+import { frameOf, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
-import { Turn } from "../clock/turn.ts";
 
 const contentType = "application/grpc+proto";
 const statusOk: OutgoingHttpHeaders = { "grpc-status": "0" };

@@ -40,19 +40,3 @@ export const writeParts = (sink: Sink, parts: readonly Uint8Array[]): boolean =>
   held?.uncork();
   return isFlowing;
 };
-
-/** Resolves when the network has accepted all that was written, or the connection has closed. */
-export const drained = (sink: Sink): Promise<void> =>
-  new Promise((resolve) => {
-    if (sink.destroyed || !sink.writableNeedDrain) {
-      resolve();
-      return;
-    }
-    const done = () => {
-      sink.off("drain", done);
-      sink.off("close", done);
-      resolve();
-    };
-    sink.on("drain", done);
-    sink.on("close", done);
-  });

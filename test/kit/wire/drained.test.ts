@@ -6,7 +6,7 @@ import { connect } from "node:net";
 
 import { expect, onTestFinished, test } from "vitest";
 
-import { drained } from "../../../services/kit/server/response-body.ts";
+import { drained } from "../../../services/kit/wire/drained.ts";
 
 /** An answer that was begun, on a connection whose other end reads nothing. */
 const begunAnswer = async (): Promise<ServerResponse> => {
