@@ -29,32 +29,35 @@ export interface CopiedContent {
 
 /**
  * Copies the files that are not in the target yet, and verifies each copy before it gets its name there: whatever has a
- * name in the target is whole and durable. A file that is missing or damaged at its source is left out.
+ * name in the target is whole. All their names are durable when this resolves, also those that were there: the copy
+ * that made them may have been ended before its own were. A file that is missing or damaged at its source is left out.
  */
 export const copyContent = async (copy: ContentCopy): Promise<CopiedContent> => {
   const { stage, to, count, signal, report } = copy;
   await mkdir(stage, { recursive: true });
   const check = await copy.content.openCheck(stage);
   const damages: Damage[] = [];
-  const changed = new Set<string>();
+  const parents = new Set<string>();
   let [seen, files, bytes, saidMs] = [0, 0, 0, performance.now()];
 
   const take = async (file: ContentFile): Promise<void> => {
     const target = join(to, file.path);
-    if (!(await exists(target))) {
+    let isThere = await exists(target);
+    if (!isThere) {
       const staged = join(stage, file.path);
       const problem = await copyVerified(join(copy.from, file.path), staged, copy.isLinked, () => check(file));
       if (problem === undefined) {
         await mkdir(dirname(target), { recursive: true });
         await rename(staged, target);
-        for (let path = dirname(target); path.length >= to.length; path = dirname(path)) changed.add(path);
         files += 1;
         bytes += file.sizeBytes;
       } else {
         await rm(staged, { force: true });
         damages.push({ subject: file.path, reason: problem });
       }
+      isThere = problem === undefined;
     }
+    if (isThere) parents.add(dirname(target));
     seen += 1;
     if (performance.now() - saidMs < progressMs) return;
     saidMs = performance.now();
@@ -69,7 +72,7 @@ export const copyContent = async (copy: ContentCopy): Promise<CopiedContent> => 
     }
   };
   await Promise.all(Array.from({ length: copiesMax }, work));
-  for (const directory of changed) await syncDirectory(directory);
+  for (const directory of withDirectoriesAbove(parents, dirname(to))) await syncDirectory(directory);
   return { files, bytes, damages };
 };
 
@@ -122,6 +125,14 @@ const exists = (path: string): Promise<boolean> =>
       throw error;
     },
   );
+
+/** Directories and all those above them up to one, which is among them as well if there are any. */
+const withDirectoriesAbove = (directories: Iterable<string>, last: string): ReadonlySet<string> => {
+  const all = new Set<string>();
+  for (const directory of directories)
+    for (let path = directory; path.length >= last.length && !all.has(path); path = dirname(path)) all.add(path);
+  return all;
+};
 
 /** Makes the names in a directory durable. */
 export const syncDirectory = async (path: string): Promise<void> => {

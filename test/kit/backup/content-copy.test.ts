@@ -121,16 +121,25 @@ test("a link that fails for another reason ends the copy", async () => {
   await expect(copyContent(copy)).rejects.toMatchObject({ code: "EEXIST", syscall: "link" });
 });
 
-test.skipIf(!canTrace())("files and names are synced before a copy has ended (through strace)", async () => {
-  const { base, copy } = await startCopy(["aa/1", "bb/2"]);
-  const calls = traceCalls(
-    [process.execPath, child, copy.from, copy.to, copy.stage, "aa/1", "bb/2"],
-    join(base, "calls"),
-  );
-  const steps = stepsOf(calls)
-    .filter(({ path }) => path.startsWith(copy.to) || path.startsWith(copy.stage))
-    .map(({ name, path }) => `${name} ${path.slice(base.length + 1)}`);
-  const ofOne = steps.filter((step) => step.includes("aa/1"));
-  expect(ofOne).toEqual(["fdatasync stage/aa/1", "rename stage/aa/1"]);
-  expect(steps.slice(-3).toSorted()).toEqual(["fsync to", "fsync to/aa", "fsync to/bb"]);
+describe.skipIf(!canTrace())("what a copy has synced when it ends (through strace)", () => {
+  /** The calls for the target and the stage of a copy by a process of its own, with paths below its directory. */
+  const stepsOfCopy = ({ base, copy }: Awaited<ReturnType<typeof startCopy>>, ...paths: string[]): string[] => {
+    const calls = traceCalls([process.execPath, child, copy.from, copy.to, copy.stage, ...paths], join(base, "calls"));
+    return stepsOf(calls)
+      .filter(({ name, path }) => path.startsWith(copy.to) || path.startsWith(copy.stage) || name === "fsync")
+      .map(({ name, path }) => `${name} ${path.slice(base.length + 1)}`);
+  };
+
+  test("is every file, its name and the names of the directories above it", async () => {
+    const steps = stepsOfCopy(await startCopy(["aa/1", "bb/2"]), "aa/1", "bb/2");
+    expect(steps.filter((step) => step.includes("aa/1"))).toEqual(["fdatasync stage/aa/1", "rename stage/aa/1"]);
+    expect(steps.slice(-4).toSorted()).toEqual(["fsync ", "fsync to", "fsync to/aa", "fsync to/bb"]);
+  });
+
+  test("is also the name of a file that a copy left which was ended before it had synced it", async () => {
+    const started = await startCopy(["aa/1"]);
+    mkdirSync(join(started.copy.to, "aa"), { recursive: true });
+    writeFileSync(join(started.copy.to, "aa/1"), "aa/1");
+    expect(stepsOfCopy(started, "aa/1").toSorted()).toEqual(["fsync ", "fsync to", "fsync to/aa"]);
+  });
 });
