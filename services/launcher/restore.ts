@@ -1,6 +1,7 @@
-import { copyFile, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
+import { syncDirectory } from "../kit/backup/content-copy.ts";
 import type { Damage } from "../kit/backup/stored-data.ts";
 import { ConfigError } from "../kit/config/config.ts";
 import { currentFormat, noteRestoring, writeFormat } from "../kit/store/data-format.ts";
@@ -9,10 +10,10 @@ import { backupDirectoryAt } from "./backup/backup-directory.ts";
 import type { BackupCall } from "./backup/command.ts";
 import { damageLines, runBackupCommand } from "./backup/command.ts";
 import { runPart } from "./backup/parts.ts";
-import { readManifest, verifySums } from "./backup/snapshot-files.ts";
+import { readManifest, verifySums, writeDurably } from "./backup/snapshot-files.ts";
 import { processNames } from "./processes.ts";
 
-/** Writes a snapshot to an empty data directory. No process starts there before all of it is written. */
+/** Writes a snapshot to an empty data directory. No process starts there before all of it is written and durable. */
 const restore = async ({ operands, flags, settings, print }: BackupCall): Promise<number> => {
   const [from, to] = operands as [string, string];
   const backups = backupDirectoryAt(from);
@@ -26,10 +27,11 @@ const restore = async ({ operands, flags, settings, print }: BackupCall): Promis
     throw new ConfigError(
       `${snapshot} has data of format ${newest}, of Quartet ${manifest.program}; this one reads up to ${currentFormat}`,
     );
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  const created = (await mkdir(to, { recursive: true, mode: 0o700 })) ?? to;
   if ((await readdir(to)).length > 0) throw new ConfigError(`${to} is not empty`);
 
   for (const name of names) await noteRestoring(join(to, name));
+  for (let path = to; path.length >= dirname(created).length; path = dirname(path)) await syncDirectory(path);
   const damages: Damage[] = [];
   for (const name of names) {
     const directory = join(to, name);
@@ -39,8 +41,9 @@ const restore = async ({ operands, flags, settings, print }: BackupCall): Promis
     await rm(join(directory, "restoring"), { recursive: true, force: true });
     for (const file of ["master.keys", "credentials.json"])
       if ((await readdir(snapshot)).includes(`${name}.${file}`))
-        await copyFile(join(snapshot, `${name}.${file}`), join(directory, file));
+        await writeDurably(join(directory, file), await readFile(join(snapshot, `${name}.${file}`)));
   }
+  // Also makes the names in each directory durable.
   for (const name of names) await writeFormat(join(to, name), manifest.processes[name]?.format ?? 1);
   for (const line of damageLines("missing", damages)) print(line);
   print(`${snapshot} was restored to ${to}`);

@@ -18,6 +18,7 @@ import { runProgram } from "../support/run-program.ts";
 import type { System } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { canTrace, stepsOf, traceCalls } from "../kit/store/traced-disk.ts";
 
 let home: string;
 let dataDir: string;
@@ -161,6 +162,17 @@ test(
     expect(await iam.send(new ListUsersCommand({}))).toMatchObject({ Users: [{ UserName: "alice" }] });
   },
 );
+
+test.skipIf(!canTrace())("what was restored is durable when processes may start there (through strace)", async () => {
+  const to = join(home, "new", "data");
+  const calls = traceCalls([process.execPath, "services/launcher/restore.ts", backups, to], join(home, "calls"));
+  const steps = stepsOf(calls).map(({ name, path }) => `${name} ${path}`);
+  const ready = steps.lastIndexOf(`rename ${join(to, "customer-profile", "format.new")}`);
+  expect(steps[ready + 1]).toBe(`fsync ${join(to, "customer-profile")}`);
+  const earlier = new Set(steps.slice(0, ready));
+  const needed = ["customer-profile/master.keys", "gateway/credentials.json", ".", "..", "../.."];
+  expect(needed.filter((path) => !earlier.has(`fsync ${join(to, path)}`))).toEqual([]);
+});
 
 test(
   "verify finds what is missing in a data directory, and refuses one that is in use",
