@@ -1,6 +1,8 @@
 import { hkdfSync, randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
 import { closeSync, fsyncSync, openSync } from "node:fs";
-import { access, link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { access, link, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { Clock } from "../clock/clock.ts";
@@ -81,8 +83,9 @@ export const openMasterKeys = async (path: string, options: MasterKeysOptions): 
 };
 
 /**
- * Adds a key, which becomes the latest. Data keys of older ones can still be opened. Of two concurrent additions one
- * fails. Throws MasterKeysError.
+ * Adds a key, which becomes the latest. Data keys of older ones can still be opened. The file keeps its owner and mode,
+ * so that its service can read it also if root adds the key. Of two concurrent additions one fails. Throws
+ * MasterKeysError.
  */
 export const addMasterKey = async (path: string): Promise<MasterKey> => {
   const nextPath = `${path}.next`;
@@ -97,6 +100,7 @@ export const addMasterKey = async (path: string): Promise<MasterKey> => {
       throw error;
     });
     const added = masterKey(keysOf(parse(path, text)).latest().version + 1, randomBytes(masterKeyBytes));
+    await keepOwner(file, await stat(path));
     await file.writeFile(`${text}${text.endsWith("\n") ? "" : "\n"}${formatLine(added)}`);
     await file.sync();
     await rename(nextPath, path);
@@ -106,6 +110,13 @@ export const addMasterKey = async (path: string): Promise<MasterKey> => {
     await file.close();
     await rm(nextPath, { force: true });
   }
+};
+
+/** Gives a file the owner, group and mode of another. */
+const keepOwner = async (file: FileHandle, { uid, gid, mode }: Stats): Promise<void> => {
+  const own = await file.stat();
+  if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid);
+  await file.chmod(mode & 0o777);
 };
 
 const masterKey = (version: number, key: Buffer): MasterKey => ({

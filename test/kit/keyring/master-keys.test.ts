@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -78,6 +78,23 @@ describe("adding a master key", () => {
     expect((await openMasterKeys(path, { clock })).latest()).toEqual(added);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(openFilesBelow(dirname(path))).toEqual([]);
+  });
+
+  test("leaves the file its mode", async () => {
+    const path = join(await temporaryDirectory(), "master.keys");
+    await openMasterKeys(path, { clock });
+    await chmod(path, 0o640);
+    await addMasterKey(path);
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("leaves the file to the user who owns it (only root can try)", async () => {
+    const path = join(await temporaryDirectory(), "master.keys");
+    await openMasterKeys(path, { clock });
+    await chown(path, 12_345, 54_321);
+    await addMasterKey(path);
+    const { uid, gid, mode } = await stat(path);
+    expect([uid, gid, mode & 0o777]).toEqual([12_345, 54_321, 0o600]);
   });
 
   test("loses no key when several are added at once", async () => {
