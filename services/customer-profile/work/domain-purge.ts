@@ -5,6 +5,7 @@ import type { JobOutcome, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import {
@@ -50,7 +51,10 @@ export const purgeDomain = async (store: Store, payload: Uint8Array, signal: Abo
   return { done: true };
 };
 
-/** Deletes at most a batch of records. Returns true if nothing is left. */
+/**
+ * Deletes at most a batch of records, damaged ones as well. Returns true if nothing is left. What would have expired
+ * by a damaged record is found and removed at that time.
+ */
 const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
   left -= await deleteFrom(transaction, profileSeeds, domainId, left);
@@ -60,14 +64,14 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, objectTypeKeys, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
   left -= await deleteFrom(transaction, deadLetters, domainId, left);
-  for await (const { key, value } of transaction.range(objects, { prefix: [domainId], limit: left })) {
+  for await (const { key, value } of walkTable(transaction, objects, { prefix: [domainId], limit: left })) {
     transaction.delete(objects, key);
-    transaction.delete(objectExpiries, [Number(value.expireMs), domainId, key[2], key[3]]);
+    if (value !== undefined) transaction.delete(objectExpiries, [Number(value.expireMs), domainId, key[2], key[3]]);
     left -= 1;
   }
-  for await (const { key, value } of transaction.range(profiles, { prefix: [domainId], limit: left })) {
+  for await (const { key, value } of walkTable(transaction, profiles, { prefix: [domainId], limit: left })) {
     transaction.delete(profiles, key);
-    transaction.delete(expiries, [Number(value.expireMs), domainId, key[1]]);
+    if (value !== undefined) transaction.delete(expiries, [Number(value.expireMs), domainId, key[1]]);
     left -= 1;
   }
   if (left === 0) return false;
@@ -84,7 +88,7 @@ const deleteFrom = async <K extends readonly [Uint8Array, ...unknown[]]>(
   limit: number,
 ): Promise<number> => {
   let count = 0;
-  for await (const { key } of transaction.range(table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit })) {
+  for await (const { key } of walkTable(transaction, table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit })) {
     transaction.delete(table, key);
     count += 1;
   }

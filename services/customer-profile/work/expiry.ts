@@ -5,6 +5,7 @@ import type { Logger } from "../../kit/log/log.ts";
 import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
@@ -69,7 +70,9 @@ const removeProfiles = async (
   nowMs: number,
   after: ProfileExpiryKey | undefined,
 ): Promise<Removal<ProfileExpiryKey>> => {
-  const due = await options.store.read((reader) => reader.list(expiries, dueRange(nowMs, after)));
+  const due = await options.store.read((reader) =>
+    Array.fromAsync(walkTable(reader, expiries, dueRange(nowMs, after))),
+  );
   let removed = 0;
   for (const { key } of due)
     removed += (await unlessDamaged(options, (transaction) => removeOne(transaction, key))) ?? 0;
@@ -94,7 +97,9 @@ const removeObjects = async (
   after: ObjectExpiryKey | undefined,
 ): Promise<Removal<ObjectExpiryKey>> => {
   const { store, keyring } = options;
-  const found = await store.read((reader) => reader.list(objectExpiries, dueRange(nowMs, after)));
+  const found = await store.read((reader) =>
+    Array.fromAsync(walkTable(reader, objectExpiries, dueRange(nowMs, after))),
+  );
   const due = found.map(({ key }) => key);
   const remove = (keys: readonly ObjectExpiryKey[]) =>
     unlessDamaged(options, (transaction) => detachExpired(transaction, keyring, keys));

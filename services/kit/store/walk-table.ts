@@ -12,18 +12,20 @@ export type Walked<K extends KeyTuple, V extends Message> =
   | Entry<K, V>
   | { readonly key: K; readonly value: undefined };
 
-/** The records of a range in key order. A damaged one does not end the walk. */
+/** The records of a range, which must not be reversed, in key order. A damaged one does not end the walk. */
 export async function* walkTable<K extends KeyTuple, V extends Message>(
   reader: Reader,
   table: Table<K, V>,
   range: RangeOptions<NoInfer<K>> = {},
 ): AsyncGenerator<Walked<K, V>, void> {
   let last: K | undefined;
-  for (;;) {
+  let left = range.limit ?? Number.POSITIVE_INFINITY;
+  while (left > 0) {
     let damaged: K;
     try {
-      for await (const entry of reader.range(table, { ...range, ...after(last) })) {
+      for await (const entry of reader.range(table, { ...range, ...after(last), limit: left })) {
         last = entry.key;
+        left -= 1;
         yield entry;
       }
       return;
@@ -32,7 +34,13 @@ export async function* walkTable<K extends KeyTuple, V extends Message>(
       damaged = decodeKey(table, byteStringOf(error.key));
     }
     // Records are read in pages, and a page with a damaged one is not returned at all.
-    yield* reader.range(table, { ...range, ...after(last), to: damaged } as RangeOptions<NoInfer<K>>);
+    const before = { ...range, ...after(last), to: damaged, limit: left } as RangeOptions<NoInfer<K>>;
+    for await (const entry of reader.range(table, before)) {
+      left -= 1;
+      yield entry;
+    }
+    if (left === 0) return;
+    left -= 1;
     yield { key: damaged, value: undefined };
     last = damaged;
   }

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 
+import { profiles, profileSeeds } from "../../../services/customer-profile/store/layout.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
+import { eventually } from "../../support/eventually.ts";
 import { countsOf } from "../database.ts";
 import type { ProfileClient } from "../harness.ts";
 import { startHarness } from "../harness.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
 
 const fill = async (client: ProfileClient, profileCount: number) => {
   await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
@@ -43,6 +48,23 @@ test("a removal that never ran before the process ended is done after the next s
   const second = await startHarness({ directory: first.directory, clock: first.clock });
   await second.app.jobs.idle();
   expect(await countsOf(second.store)).toEqual({ page_token_keys: 1 });
+});
+
+test("a removal also deletes what is damaged, and what expires by a damaged record at its time", async () => {
+  const first = await startHarness({ works: false });
+  await fill(first.client, 100);
+  const found = await first.store.read((reader) => reader.list(profiles, { limit: 30 }));
+  const seeds = await first.store.read((reader) => reader.list(profileSeeds, { limit: 7 }));
+  await first.client.deleteDomain({ domainName: "shop" });
+  await first.stop();
+  await damageStoredRecord(first.directory, profiles, found[29]!.key);
+  await damageStoredRecord(first.directory, profileSeeds, seeds[6]!.key);
+
+  const second = await startHarness({ directory: first.directory, clock: first.clock });
+  await second.app.jobs.idle();
+  expect(await countsOf(second.store)).toEqual({ page_token_keys: 1, expiries: 1 });
+  second.clock.advance(30 * dayMs);
+  await eventually(async () => (await countsOf(second.store))["expiries"] === undefined, "the expiry is removed");
 });
 
 test("a removal that was interrupted goes on where it stood", async () => {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
-import { profileSeeds } from "../../../services/customer-profile/store/layout.ts";
+import { expiries, profiles, profileSeeds } from "../../../services/customer-profile/store/layout.ts";
 import { removeExpired } from "../../../services/customer-profile/work/expiry.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { countsOf } from "../database.ts";
 import { startHarness } from "../harness.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -32,6 +33,22 @@ test("expired profiles are removed with all that refers to them, and leave the s
   });
   expect((await client.getDomain({ domainName: "short" })).stats).toMatchObject({ profileCount: 0n, totalSize: 0n });
   expect((await client.getDomain({ domainName: "long" })).stats?.profileCount).toBe(1n);
+});
+
+test("an expiry that is damaged keeps no other from being found", async () => {
+  const first = await startHarness({ works: false });
+  await first.client.createDomain({ domainName: "shop", defaultExpirationDays: 1 });
+  for (const accountNumber of ["A", "B", "C"])
+    await first.client.createProfile({ domainName: "shop", accountNumber, phoneNumber: "112" });
+  const found = await first.store.read((reader) => reader.list(expiries, { limit: 3 }));
+  await first.stop();
+  await damageStoredRecord(first.directory, expiries, found[1]!.key);
+  const { log, lines } = capturingLogger();
+  const { app, clock, store } = await startHarness({ works: false, directory: first.directory, clock: first.clock });
+  clock.advance(dayMs);
+  expect(await removeExpired({ store, clock, compaction: app.compaction, keyring: app.keyring, log })).toBe(2);
+  expect(await store.read((reader) => reader.list(profiles, { limit: 3 }))).toHaveLength(1);
+  expect(lines).toMatchObject([{ msg: "what has expired cannot be removed: a record of it is damaged" }]);
 });
 
 test("a profile that is damaged keeps nothing else from being removed", async () => {
