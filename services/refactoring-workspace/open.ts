@@ -28,7 +28,7 @@ import { limits } from "./limits.ts";
 import { FunctionApi } from "./proxy/function-api.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
 import { directNetwork, ServiceNetwork } from "./proxy/service-network.ts";
-import { readAllPlans, readPlan } from "./proxy/plans.ts";
+import { announceApplications, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
 import { defaultProxyLimits, startProxy } from "./proxy/proxy-server.ts";
 import { ProxiedApplications } from "./proxy/proxied-applications.ts";
@@ -176,7 +176,7 @@ export const openRefactoringWorkspace = async (
     },
   });
 
-  for await (const plan of readAllPlans(store, findPrivateLink)) proxiedApplications.put(plan);
+  await announceApplications(proxiedApplications, { store, findPrivateLink, log });
   const proxy = await startProxy({
     listen: options.proxyListen,
     routes: proxiedApplications,

@@ -6,10 +6,14 @@ import { describe, expect, test } from "vitest";
 import { RouteCheckPayloadSchema } from "../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorCode } from "../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
 import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { applications, routes } from "../../services/refactoring-workspace/store/layout.ts";
 import { listRoutes } from "../../services/refactoring-workspace/store/route.ts";
+import { capturingLogger } from "../support/capturing-logger.ts";
+import { damageStoredRecord } from "../support/damaged-record.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { startBackend } from "./backend.ts";
+import type { Place } from "./harness.ts";
 import {
   makeApplication,
   makeDefaultRoute,
@@ -49,6 +53,38 @@ describe("after a restart", () => {
     expect(await textOf(`${url}/cart`)).toBe("monolith GET /cart");
     expect(await textOf(`${url}/users/7`)).toBe("users GET /7");
   });
+});
+
+test("a start with a damaged record serves the other applications, and routes no request by half of a plan", async () => {
+  const first = await startHarness();
+  const [monolith, users] = [await startBackend("monolith"), await startBackend("users")];
+  const places = [
+    await makeApplication(first.client),
+    await makeApplication(first.client),
+    await makeApplication(first.client),
+  ];
+  for (const place of places)
+    await makeDefaultRoute(first.client, place, await makeService(first.client, place, monolith.url));
+  const [routed, lost, whole] = places as [Place, Place, Place];
+  const usersService = await makeService(first.client, routed, users.url);
+  const { routeId } = await first.client.createRoute(pathRoute(routed, usersService, "/users"));
+  const urls = await Promise.all(places.map((place) => proxyUrlOf(first.client, place)));
+  await first.stop();
+  const keyOf = (place: Place) => [place.environmentIdentifier, place.applicationIdentifier] as const;
+  await damageStoredRecord(first.directory, routes, [...keyOf(routed), routeId]);
+  await damageStoredRecord(first.directory, applications, keyOf(lost));
+
+  const { log, lines } = capturingLogger();
+  const second = await startHarness({ directory: first.directory, log });
+  const answers = await Promise.all(
+    urls.map((url) => fetch(`${second.workspace.proxy.url}${new URL(url).pathname}/users`)),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([500, 404, 200]);
+  expect(await answers[2]?.text()).toBe("monolith GET /users");
+  const text = "an application is not served: a record of it is damaged";
+  const named = lines.filter(({ msg }) => msg === text).map(({ applicationId }) => applicationId);
+  expect(new Set(named)).toEqual(new Set([routed.applicationIdentifier, lost.applicationIdentifier]));
+  expect((await second.client.listRoutes({ ...whole })).routeSummaryList).toHaveLength(1);
 });
 
 describe("a route whose health check goes on", () => {

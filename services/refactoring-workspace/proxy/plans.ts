@@ -4,10 +4,12 @@ import type {
   ServiceRecord,
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { RouteState } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import { methodName } from "../domain/route-rules.ts";
 import { limits } from "../limits.ts";
-import type { ApplicationPlan, RoutePlan } from "./proxied-applications.ts";
+import type { ApplicationPlan, ProxiedApplications, RoutePlan } from "./proxied-applications.ts";
 import { allApplications, findApplication } from "../store/application.ts";
 import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
@@ -27,14 +29,40 @@ export const readPlan = (
     return application && planOf(reader, application, findPrivateLink);
   });
 
-/** Reads the plans of all applications. */
-export const readAllPlans = async function* (
-  store: Store,
-  findPrivateLink: FindPrivateLink,
-): AsyncIterable<ApplicationPlan> {
+/** How the plans of all applications are read. */
+interface PlanReading {
+  readonly store: Store;
+  readonly findPrivateLink: FindPrivateLink;
+  readonly log: Logger;
+}
+
+/**
+ * Announces all applications with their plans, or as changed where a record of one is damaged: its requests fail until
+ * its plan can be read, because each might be one for the route that is damaged. The damage is logged.
+ */
+export const announceApplications = async (
+  proxied: Pick<ProxiedApplications, "put" | "refresh">,
+  { store, findPrivateLink, log }: PlanReading,
+): Promise<void> => {
   const applications = await store.read(async (reader) => Array.fromAsync(allApplications(reader)));
-  for (const application of applications)
-    yield await store.read((reader) => planOf(reader, application, findPrivateLink));
+  for (const { environmentId, applicationId, application } of applications) {
+    const isNotServed = (error?: unknown): void =>
+      log.error(
+        { err: error, environmentId, applicationId },
+        "an application is not served: a record of it is damaged",
+      );
+    if (application === undefined) {
+      isNotServed();
+      continue;
+    }
+    try {
+      proxied.put(await store.read((reader) => planOf(reader, application, findPrivateLink)));
+    } catch (error) {
+      if (!(error instanceof StoreCorruptionError)) throw error;
+      isNotServed(error);
+      proxied.refresh(application);
+    }
+  }
 };
 
 const planOf = async (

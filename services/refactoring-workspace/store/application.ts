@@ -1,5 +1,6 @@
 import type { ApplicationRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { getEnvironment } from "./environment.ts";
 import { applications } from "./layout.ts";
 import { orNotFound } from "./or-not-found.ts";
@@ -39,10 +40,17 @@ export const listApplications = async (
   return found.map(({ value }) => value);
 };
 
-/** Every application of the installation. */
-export const allApplications = async function* (reader: Reader): AsyncIterable<ApplicationRecord> {
-  for await (const { value } of reader.range(applications, {})) yield value;
+/** Every application of the installation; undefined: its record is damaged. */
+export const allApplications = async function* (reader: Reader): AsyncIterable<StoredApplication> {
+  for await (const { key, value } of walkTable(reader, applications))
+    yield { environmentId: key[0], applicationId: key[1], application: value };
 };
+
+interface StoredApplication {
+  readonly environmentId: string;
+  readonly applicationId: string;
+  readonly application: ApplicationRecord | undefined;
+}
 
 /** Stores an application. */
 export const putApplication = (transaction: Transaction, record: ApplicationRecord): void =>
