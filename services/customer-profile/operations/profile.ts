@@ -50,8 +50,7 @@ export const deleteProfile: Operation<"deleteProfile"> = async (request, { app, 
 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
-    await stored.assertProfile(transaction, domain, id, nowMs);
-    await stored.removeProfile(transaction, domain.id, id);
+    await stored.deleteProfile(transaction, domain, id, nowMs);
     transaction.afterCommit(() => app.compaction.request());
   });
 

@@ -91,6 +91,17 @@ export const listProfilesWithKey = async (
     const later = afterProfileId === undefined ? ids : ids.filter((id) => compareIds(id, afterProfileId) > 0);
     return later.slice(0, limit);
   }
+  return listHolders(reader, domainId, digest, afterProfileId, limit);
+};
+
+/** The same where each profile has a record. */
+const listHolders = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  digest: Uint8Array,
+  afterProfileId: Uint8Array | undefined,
+  limit: number,
+): Promise<Uint8Array[]> => {
   const entries = await reader.list(keyHolders, {
     prefix: [domainId, digest],
     ...(afterProfileId === undefined ? {} : { after: [domainId, digest, afterProfileId] as const }),
@@ -113,27 +124,39 @@ const changeOrigins = async (
   const record = isNew ? await transaction.getShared(searchKeys, key) : await transaction.get(searchKeys, key);
   if (record?.isSpread === true) {
     if (isNew) transaction.put(keyHolders, [domainId, digest, profileId], holderRecord(change));
-    else await changeSpread(transaction, domainId, profileId, digest, change);
+    else await changeSpread(transaction, domainId, profileId, digest, change, record);
     return;
   }
   if (record === undefined && isNew) return transaction.put(searchKeys, key, onlyHolder(profileId));
   const holders = withChange(record === undefined ? [] : holdersOf(record), profileId, change);
   if (holders.length > holdersTogetherMax) {
-    transaction.put(searchKeys, key, keyRecord([], true));
+    transaction.put(
+      searchKeys,
+      key,
+      spreadRecord(holders.slice(0, holdersTogetherMax).map((holder) => holder.profileId)),
+    );
     for (const { profileId: id, originCount } of holders)
       transaction.put(keyHolders, [domainId, digest, id], holderRecord(originCount));
-  } else if (holders.length > 0) transaction.put(searchKeys, key, keyRecord(holders, false));
+  } else if (holders.length > 0) transaction.put(searchKeys, key, keyRecord(holders));
   else transaction.delete(searchKeys, key);
 };
 
-const keyRecord = (holders: readonly KeyHolder[], isSpread: boolean): SearchKeyRecord => ({
+const keyRecord = (holders: readonly KeyHolder[]): SearchKeyRecord => ({
   $typeName: "quartet.customerprofile.storage.v1.SearchKeyRecord",
-  isSpread,
+  isSpread: false,
   profileIds: joinBytes(
     holders.map(({ profileId }) => profileId),
     profileIdBytes,
   ),
   originCounts: holders.some(({ originCount }) => originCount > 1) ? holders.map(({ originCount }) => originCount) : [],
+});
+
+/** The record of a key whose profiles have records of their own, with some of them. */
+const spreadRecord = (known: readonly Uint8Array[]): SearchKeyRecord => ({
+  $typeName: "quartet.customerprofile.storage.v1.SearchKeyRecord",
+  isSpread: true,
+  profileIds: joinBytes(known, profileIdBytes),
+  originCounts: [],
 });
 
 /** The record of a key that nothing else supplies. */
@@ -156,13 +179,33 @@ const changeSpread = async (
   profileId: Uint8Array,
   digest: Uint8Array,
   change: 1 | -1,
+  record: SearchKeyRecord,
 ): Promise<void> => {
   const key = [domainId, digest, profileId] as const;
   const originCount = ((await transaction.get(keyHolders, key))?.originCount ?? 0) + change;
   if (originCount > 0) return transaction.put(keyHolders, key, holderRecord(originCount));
   transaction.delete(keyHolders, key);
-  const [other] = await transaction.list(keyHolders, { prefix: [domainId, digest], limit: 1 });
-  if (other === undefined) transaction.delete(searchKeys, [domainId, digest]);
+  // While a profile that the record names is left, none has to be looked for: the first of a range costs ten records.
+  const named = splitBytes(record.profileIds, profileIdBytes);
+  const left = named.filter((id) => compareIds(id, profileId) !== 0);
+  if (left.length === named.length) return;
+  const known = left.length > 0 ? left : await someHolders(transaction, domainId, digest, profileId);
+  if (known.length > 0) transaction.put(searchKeys, [domainId, digest], spreadRecord(known));
+  else transaction.delete(searchKeys, [domainId, digest]);
+};
+
+/**
+ * Some of the profiles of a spread key, none only if there are none. First those after a removed one: who removes all
+ * in their order would else pass over what was removed again and again.
+ */
+const someHolders = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  digest: Uint8Array,
+  removedId: Uint8Array,
+): Promise<Uint8Array[]> => {
+  const later = await listHolders(reader, domainId, digest, removedId, holdersTogetherMax);
+  return later.length > 0 ? later : listHolders(reader, domainId, digest, undefined, holdersTogetherMax);
 };
 
 /** Few holders by identifier, after a change of one of them. */

@@ -228,7 +228,8 @@ export const erasedKeys = defineTable({
 });
 
 /**
- * Which profiles a search key finds, as long as they are few; else only that there are many, and key_holders has them.
+ * Which profiles a search key finds, as long as they are few; else that there are many, and some of them: key_holders
+ * has all, and while one that is named here is left, a removal need not look whether there are others.
  * The digest is that of the key's name, comparison and value.
  * Sorted so that one is found by its digest: most keys find one profile, and reading one record costs a tenth of
  * looking for the first of several.

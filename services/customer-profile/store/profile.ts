@@ -67,9 +67,16 @@ export const isProfileUnexpired = async (
   domain: DomainData,
   id: Uint8Array,
   nowMs: number,
-): Promise<boolean> => {
+): Promise<boolean> => (await findUnexpired(reader, domain, id, nowMs)) !== undefined;
+
+const findUnexpired = async (
+  reader: Reader,
+  domain: DomainData,
+  id: Uint8Array,
+  nowMs: number,
+): Promise<ProfileRecord | undefined> => {
   const record = await reader.get(profiles, [domain.id, id]);
-  return record !== undefined && !isExpired(Number(record.expireMs), nowMs);
+  return record === undefined || isExpired(Number(record.expireMs), nowMs) ? undefined : record;
 };
 
 /** The profile. Throws PROFILE_NOT_FOUND if it does not exist or has expired. */
@@ -126,14 +133,33 @@ export const replaceProfile = async (
   return key;
 };
 
-/** Removes a profile and everything that belongs to it, if it exists. Needs no key. */
+/** Removes a profile and everything that belongs to it. Needs no key. Throws PROFILE_NOT_FOUND as `getProfile` does. */
+export const deleteProfile = async (
+  transaction: Transaction,
+  domain: DomainData,
+  id: Uint8Array,
+  nowMs: number,
+): Promise<void> => {
+  const record = (await findUnexpired(transaction, domain, id, nowMs)) ?? refuseProfile(id);
+  await removeFound(transaction, domain.id, id, record);
+};
+
+/** Removes a profile and everything that belongs to it, if it exists, even if it has expired. Needs no key. */
 export const removeProfile = async (
   transaction: Transaction,
   domainId: Uint8Array,
   profileId: Uint8Array,
 ): Promise<void> => {
   const record = await transaction.get(profiles, [domainId, profileId]);
-  if (record === undefined) return;
+  if (record !== undefined) await removeFound(transaction, domainId, profileId, record);
+};
+
+const removeFound = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  record: ProfileRecord,
+): Promise<void> => {
   transaction.delete(profileSeeds, [domainId, profileId]);
   transaction.put(erasedKeys, [domainId, profileId], {});
   transaction.delete(profiles, [domainId, profileId]);

@@ -76,6 +76,26 @@ test.each([
   expect(await found()).toEqual(numbers(count).slice(1));
 });
 
+test.each([
+  ["in the order of their identifiers", (ids: number[]) => ids],
+  ["the last first", (ids: number[]) => ids.toReversed()],
+])("few of the removals of many profiles, %s, look for other profiles", async (_what, ordered) => {
+  const { store, add } = await start();
+  for (const number of numbers(100)) await add(number);
+  let lookedFor = 0;
+  for (const number of ordered(numbers(100)))
+    await store.transact((transaction) => {
+      const list = transaction.list.bind(transaction);
+      transaction.list = (table, range) => {
+        lookedFor += 1;
+        return list(table, range);
+      };
+      return replaceKeys(transaction, domainId, profile(number), [digest], []);
+    });
+  expect(lookedFor).toBeLessThan(20);
+  expect(await countsOf(store)).toEqual({});
+});
+
 test("additions and removals at the same time lose nothing and leave nothing", async () => {
   const { store, add, remove, found } = await start();
   await Promise.all(numbers(20).map(add));

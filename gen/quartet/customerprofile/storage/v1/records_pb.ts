@@ -366,7 +366,8 @@ export type SearchKeyRecord = Message<"quartet.customerprofile.storage.v1.Search
   isSpread: boolean;
 
   /**
-   * The identifiers of the profiles in their order, 16 bytes each, one after the other. Empty: they are spread.
+   * The identifiers of the profiles in their order, 16 bytes each, one after the other; if they are spread, of some of
+   * them. Never empty.
    *
    * @generated from field: bytes profile_ids = 3;
    */
@@ -374,7 +375,7 @@ export type SearchKeyRecord = Message<"quartet.customerprofile.storage.v1.Search
 
   /**
    * For each of these profiles, the number of origins in it (its own content, its objects) that supply the key. Never
-   * 0. Empty: 1 for each.
+   * 0. Empty: 1 for each, or they are spread.
    *
    * @generated from field: repeated uint32 origin_counts = 4;
    */
