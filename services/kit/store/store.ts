@@ -25,7 +25,7 @@ import { ViewReader } from "./view-reader.ts";
 import { TransactionCommit } from "./pending-transaction.ts";
 
 export type { RangeOptions } from "./range.ts";
-export type { Entry, Reader, Transaction } from "./transaction.ts";
+export type { Entry, Reader, StoredRecord, Transaction } from "./transaction.ts";
 
 /** Bounds of a store. Unset ones have their defaults. */
 export interface StoreLimits extends CommitLimits, DatabaseLimits {

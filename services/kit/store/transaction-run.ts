@@ -15,7 +15,7 @@ import type { SharedRecords } from "./shared-records.ts";
 import { frozen } from "./shared-records.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey } from "./table.ts";
-import type { Additions, Entry, Transaction } from "./transaction.ts";
+import type { Additions, Entry, StoredEntry, StoredRecord, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
@@ -154,6 +154,20 @@ export class TransactionRun implements Transaction {
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]> {
     return this.#reader.list(table, range);
+  }
+
+  getStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<StoredRecord<V> | undefined> {
+    return this.#reader.getStored(table, key);
+  }
+
+  listStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<StoredEntry<K, V>[]> {
+    return this.#reader.listStored(table, range);
   }
 
   expectUnchanged<K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): void {

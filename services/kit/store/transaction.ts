@@ -17,6 +17,19 @@ export interface Entry<K extends KeyTuple, V extends Message> {
   readonly value: V;
 }
 
+/** One record with its key, not decoded. */
+export interface StoredEntry<K extends KeyTuple, V extends Message> {
+  readonly key: K;
+  readonly record: StoredRecord<V>;
+}
+
+/** A record as its bytes, for callers that read thousands of them and need few of their members. */
+export interface StoredRecord<V extends Message> {
+  readonly bytes: Uint8Array;
+  /** Throws StoreCorruptionError if the bytes are not such a record. */
+  decode(): V;
+}
+
 /** Reads of one consistent state of the database. Every method may throw StoreCorruptionError and StoreKeyError. */
 export interface Reader {
   /** The record at a whole key, or undefined. */
@@ -39,6 +52,16 @@ export interface Reader {
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]>;
+  /** As `get`, without decoding the record. */
+  getStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<StoredRecord<V> | undefined>;
+  /** As `list`, without decoding the records. */
+  listStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<StoredEntry<K, V>[]>;
 }
 
 /**

@@ -11,7 +11,7 @@ import { rangeBounds } from "./range.ts";
 import type { ReadSet } from "./read-set.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { decodeKey, encodeKey } from "./table.ts";
-import type { Entry, Reader } from "./transaction.ts";
+import type { Entry, Reader, StoredEntry, StoredRecord } from "./transaction.ts";
 
 /** Reads tables from a view; with a read set, adds the keys and ranges that were read to it. */
 export class ViewReader implements Reader {
@@ -33,6 +33,17 @@ export class ViewReader implements Reader {
     return payload === undefined ? undefined : decodeValue(table, encoded, payload);
   }
 
+  async getStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<StoredRecord<V> | undefined> {
+    const encoded = encodeKey(table, key);
+    if (this.#turn.isOver) await this.#turn.next();
+    this.#reads?.keys.add(encoded);
+    const payload = this.#view.get(encoded);
+    return payload === undefined ? undefined : new FoundRecord(table, encoded, payload);
+  }
+
   async getShared<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     key: NoInfer<K>,
@@ -51,14 +62,35 @@ export class ViewReader implements Reader {
       yield { key: decodeKey(table, key), value: decodeValue(table, key, payload) };
   }
 
-  async list<K extends KeyTuple, V extends Message>(
+  list<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]> {
+    return this.#collect(table, range, (key, payload) => ({
+      key: decodeKey(table, key),
+      value: decodeValue(table, key, payload),
+    }));
+  }
+
+  listStored<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<StoredEntry<K, V>[]> {
+    return this.#collect(table, range, (key, payload) => ({
+      key: decodeKey(table, key),
+      record: new FoundRecord(table, key, payload),
+    }));
+  }
+
+  async #collect<K extends KeyTuple, T>(
+    table: Table<K>,
+    range: RangeOptions<K> & { readonly limit: number },
+    toEntry: (key: ByteString, payload: Uint8Array) => T,
+  ): Promise<T[]> {
     const bounds = rangeBounds(table, range);
     const reverse = range.reverse ?? false;
     const { limit } = range;
-    const entries: Entry<K, V>[] = [];
+    const entries: T[] = [];
     if (limit <= 0 || bounds.low >= bounds.high) return entries;
     const seen = this.#reads?.addRange(bounds, reverse);
     // Page by page: with a step of a generator for each, small records cost a quarter more.
@@ -66,7 +98,7 @@ export class ViewReader implements Reader {
       const end = Math.min(page.length, limit - entries.length);
       for (let index = 0; index < end; index += 1) {
         const { key, payload } = page[index]!;
-        entries.push({ key: decodeKey(table, key), value: decodeValue(table, key, payload) });
+        entries.push(toEntry(key, payload));
       }
       if (end > 0) seen?.through(page[end - 1]!.key);
       if (entries.length === limit) return entries;
@@ -91,6 +123,23 @@ export class ViewReader implements Reader {
       }
     }
     seen?.toEnd();
+  }
+}
+
+/** A record that was read, and what is needed to decode it or to name it if that fails. */
+class FoundRecord<V extends Message> implements StoredRecord<V> {
+  readonly bytes: Uint8Array;
+  readonly #table: Table<KeyTuple, V>;
+  readonly #key: ByteString;
+
+  constructor(table: Table<KeyTuple, V>, key: ByteString, bytes: Uint8Array) {
+    this.#table = table;
+    this.#key = key;
+    this.bytes = bytes;
+  }
+
+  decode(): V {
+    return decodeValue(this.#table, this.#key, this.bytes);
   }
 }
 

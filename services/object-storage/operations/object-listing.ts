@@ -1,5 +1,12 @@
+import type { DescField } from "@bufbuild/protobuf";
+
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { Reader } from "../../kit/store/store.ts";
+import {
+  ListObjectsResponseSchema,
+  ListObjectsV2ResponseSchema,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { Reader, StoredRecord } from "../../kit/store/store.ts";
+import { withEncodedItems } from "../../kit/wire/message-bytes.ts";
 import type { Application, BucketContext, Operation } from "../application.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
@@ -20,6 +27,7 @@ import { hasDirectory, readDirectory } from "../store/directory.ts";
 import { findNewest, findNullSequence, readCurrentRows } from "../store/object.ts";
 import type { VersionRow } from "../store/version-listing.ts";
 import { readVersionRows } from "../store/version-listing.ts";
+import { ListedRows } from "../store/listed-rows.ts";
 
 /**
  * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
@@ -42,8 +50,9 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
       : await readMatching(context, { ...listing, glob, position: tokens.after });
 
   const listed = encodeListed(request.encodingType);
-  return {
-    ...describePage(page, listed, shown),
+  const answer = {
+    isTruncated: page.isTruncated,
+    commonPrefixes: commonPrefixesOf(page, listed),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: delimiter === "" ? undefined : listed(delimiter),
@@ -54,6 +63,8 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
     nextContinuationToken: page.isTruncated ? tokens.tokenOf(page.position) : undefined,
     startAfter: request.startAfter === undefined ? undefined : listed(request.startAfter),
   };
+  const { contents } = ListObjectsV2ResponseSchema.field;
+  return withEncodedItems(ListObjectsV2ResponseSchema, answer, contents, encodeRows(contents, page, listed, shown));
 };
 
 /**
@@ -68,8 +79,9 @@ export const listObjects: Operation<"listObjects"> = async (request, context) =>
 
   const listed = encodeListed(request.encodingType);
   const last = page.entries.at(-1);
-  return {
-    ...describePage(page, listed, shown),
+  const answer = {
+    isTruncated: page.isTruncated,
+    commonPrefixes: commonPrefixesOf(page, listed),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: delimiter === "" ? undefined : listed(delimiter),
@@ -78,6 +90,8 @@ export const listObjects: Operation<"listObjects"> = async (request, context) =>
     maxKeys,
     encodingType: request.encodingType,
   };
+  const { contents } = ListObjectsResponseSchema.field;
+  return withEncodedItems(ListObjectsResponseSchema, answer, contents, encodeRows(contents, page, listed, shown));
 };
 
 /**
@@ -143,7 +157,7 @@ const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, buc
     versionId: row.versionId || nullVersionId,
     isLatest,
     lastModified: instant(Number(row.lastModifiedMs)),
-    owner: shown.owner(ownerNow(bucket, row.ownerAccountId)),
+    owner: shown.owner?.(ownerNow(bucket, row.ownerAccountId)),
   };
   if (row.isDeleteMarker) return { deleteMarker: described };
   const { checksum } = row;
@@ -182,8 +196,11 @@ interface KeyListing {
   readonly entriesMax: number;
 }
 
+/** A listed object: most are described without decoding their record. */
+type ListedRow = StoredRecord<CurrentVersionRecord>;
+
 /** A page, and the bucket as it was when the page was read. */
-interface BucketPage extends ListingPage<CurrentVersionRecord> {
+interface BucketPage extends ListingPage<ListedRow> {
   readonly bucket: Bucket;
   /** What the token of the next page holds. */
   readonly position: string;
@@ -194,7 +211,7 @@ const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyList
     const bucket = await access.bucket.in(reader);
     const { bucketId } = bucket;
     const { prefix, delimiter } = listing;
-    const page = await listPage<CurrentVersionRecord, string>(
+    const page = await listPage<ListedRow, string>(
       { ...listing, start: { name: start, position: start } },
       (seek, limit) => readCurrentRows(reader, bucketId, prefix, seek, limit),
       delimiter === "/" && hasDirectory(prefix)
@@ -219,7 +236,7 @@ const readMatching = (
     const scanned = scannedPrefix(listing);
     if (scanned === undefined) return { bucket, entries: [], isTruncated: false, position: "" };
     const begin = { ...listing, start: { name: start, position: start } };
-    const { next, ...page } = await listMatching<CurrentVersionRecord>(
+    const { next, ...page } = await listMatching<ListedRow>(
       { ...listing, start: position === undefined ? firstSeek(begin) : decodeSeek(position) },
       (seek, limit) => readCurrentRows(reader, bucket.bucketId, scanned, seek, limit),
     );
@@ -236,26 +253,34 @@ const readGlob = (text: string): Glob => {
   }
 };
 
-const describePage = (page: BucketPage, listed: (text: string) => string, shown: ShownMembers) => ({
-  isTruncated: page.isTruncated,
-  contents: page.entries.flatMap((entry) =>
-    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, page.bucket, shown)] : [],
-  ),
-  commonPrefixes: commonPrefixesOf(page, listed),
-});
+/** The objects of a page, as items of the list that the answer has of them. */
+const encodeRows = (
+  list: DescField,
+  { entries, bucket }: BucketPage,
+  listed: (text: string) => string,
+  shown: ShownMembers,
+): Uint8Array => {
+  const { owner: ownerOfRow } = shown;
+  const rows = new ListedRows(list, {
+    row: (key, row) => describeRow(key, row, bucket, shown),
+    owner: ownerOfRow && ((storedOwner) => ownerOfRow(ownerNow(bucket, storedOwner))),
+  });
+  for (const entry of entries) if (entry.kind === "row") rows.add(listed(entry.name), entry.row);
+  return rows.bytes;
+};
 
 const commonPrefixesOf = (page: ListingPage<unknown>, listed: (text: string) => string) =>
   page.entries.flatMap((entry) => (entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : []));
 
 const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, shown: ShownMembers) => ({
   ...describeListed(key, row),
-  owner: shown.owner(ownerNow(bucket, row.ownerAccountId)),
+  owner: shown.owner?.(ownerNow(bucket, row.ownerAccountId)),
   restoreStatus: shown.restoreStatus(row),
 });
 
 /** The members of a listed object that are shown on demand; each is undefined where it is not. */
 interface ShownMembers {
-  owner(accountId: string): ReturnType<typeof ownerOf> | undefined;
+  readonly owner: ((accountId: string) => ReturnType<typeof ownerOf>) | undefined;
   restoreStatus(row: Pick<CurrentVersionRecord, "restore">): ReturnType<typeof describeRestoreStatus>;
 }
 
@@ -271,7 +296,7 @@ const shownMembers = (
   const showsRestore = optionalObjectAttributes.length > 0;
   const nowMs = app.clock.now();
   return {
-    owner: (accountId) => (showsOwner ? ownerOf(app, accountId) : undefined),
+    owner: showsOwner ? (accountId) => ownerOf(app, accountId) : undefined,
     restoreStatus: (row) => (showsRestore ? describeRestoreStatus(row, nowMs) : undefined),
   };
 };

@@ -1,8 +1,8 @@
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Reader, StoredRecord, Transaction } from "../../kit/store/store.ts";
 import type { FoundEntry, ListingSeek } from "../domain/listing.ts";
-import { findCurrentRow } from "./object.ts";
 import { directoryEntries } from "./directory-entries.ts";
+import { currentVersions } from "./layout.ts";
 
 /** The slashes of a key that end directories; what follows them is the name of the key, with slashes of its own. */
 const levelsMax = 32;
@@ -70,7 +70,7 @@ export const readDirectory = async (
   prefix: string,
   seek: ListingSeek<string>,
   limit: number,
-): Promise<FoundEntry<CurrentVersionRecord, string>[]> => {
+): Promise<FoundEntry<StoredRecord<CurrentVersionRecord>, string>[]> => {
   const directory = prefix.slice(0, prefix.lastIndexOf("/") + 1);
   const start = "past" in seek ? seek.past : seek.after;
   const isWithin = start.startsWith(directory);
@@ -82,12 +82,12 @@ export const readDirectory = async (
     ...(isWithin && start !== "" ? { after: [bucketId, directory, after] as const } : {}),
     limit,
   });
-  const entries: FoundEntry<CurrentVersionRecord, string>[] = [];
+  const entries: FoundEntry<StoredRecord<CurrentVersionRecord>, string>[] = [];
   for (const { key, value } of found) {
     const name = directory + key[2];
     if (value.witness !== undefined) entries.push({ kind: "common-prefix", name });
     else {
-      const row = await findCurrentRow(reader, bucketId, name);
+      const row = await reader.getStored(currentVersions, [bucketId, name]);
       if (row === undefined) throw new Error("an entry of a directory has no current version");
       entries.push({ kind: "row", name, position: name, row });
     }

@@ -1,5 +1,5 @@
 import type { CurrentVersionRecord, VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { Reader } from "../../kit/store/store.ts";
+import type { Reader, StoredRecord } from "../../kit/store/store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import type { BlobRange } from "../domain/extent.ts";
 import { sliceExtents } from "../domain/extent.ts";
@@ -95,13 +95,14 @@ export const readCurrentRows = async (
   prefix: string,
   seek: ListingSeek<string>,
   limit: number,
-): Promise<NamedRow<CurrentVersionRecord, string>[]> => {
+): Promise<NamedRow<StoredRecord<CurrentVersionRecord>, string>[]> => {
   const start =
     "past" in seek
       ? { past: [bucketId, seek.past] as const }
       : seek.after === ""
         ? {}
         : { after: [bucketId, seek.after] as const };
-  const entries = await reader.list(currentVersions, { prefix: [bucketId, prefix], textPrefix: true, ...start, limit });
-  return entries.map(({ key: [, name], value }) => ({ name, position: name, row: value }));
+  const range = { prefix: [bucketId, prefix] as const, textPrefix: true, ...start, limit };
+  const entries = await reader.listStored(currentVersions, range);
+  return entries.map(({ key: [, name], record }) => ({ name, position: name, row: record }));
 };

@@ -108,17 +108,20 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
     ] as [string, { get?: NoteKey; list?: RangeOptions<NoteKey> & { limit: number } }, NoteKey, number][])(
       "notices changes exactly where it has read: %s",
       async (_what, read, changed, expectedRuns) => {
-        const store = await open();
-        await put(store, ["a", "0", ""], ["a", "3", ""], ["a", "5", ""]);
-        let runs = 0;
-        await store.transact(async (tx) => {
-          runs += 1;
-          if (read.get !== undefined) await tx.get(notes, read.get);
-          if (read.list !== undefined) await tx.list(notes, read.list);
-          if (runs === 1) await put(store, [changed[0], changed[1], "changed"]);
-          tx.put(counters, ["done"], { value: 1n });
-        });
-        expect(runs).toBe(expectedRuns);
+        for (const isDecoded of [true, false]) {
+          const store = await open();
+          await put(store, ["a", "0", ""], ["a", "3", ""], ["a", "5", ""]);
+          let runs = 0;
+          await store.transact(async (tx) => {
+            runs += 1;
+            if (read.get !== undefined) await (isDecoded ? tx.get(notes, read.get) : tx.getStored(notes, read.get));
+            if (read.list !== undefined)
+              await (isDecoded ? tx.list(notes, read.list) : tx.listStored(notes, read.list));
+            if (runs === 1) await put(store, [changed[0], changed[1], "changed"]);
+            tx.put(counters, ["done"], { value: 1n });
+          });
+          expect(runs).toBe(expectedRuns);
+        }
       },
     );
 

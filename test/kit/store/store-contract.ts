@@ -57,6 +57,11 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
           tx.put(notes, ["alice", "milk"], { value: "new" });
           tx.delete(notes, ["alice", "bread"]);
           expect((await tx.get(notes, ["alice", "milk"]))?.value).toBe("new");
+          expect((await tx.getStored(notes, ["alice", "milk"]))?.decode().value).toBe("new");
+          const listed = await tx.listStored(notes, { limit: 10 });
+          expect(listed.map(({ key, record }) => [...key, Buffer.from(record.bytes).toString()])).toEqual([
+            ["alice", "milk", "\n\u0003new"],
+          ]);
           expect(await tx.get(notes, ["alice", "bread"])).toBeUndefined();
         });
       });

@@ -1,0 +1,156 @@
+import type { DescField, DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+
+/**
+ * The bytes of many messages of the same few members, written without making messages. The caller writes the members in
+ * the order of their numbers, as the library does.
+ */
+export class MessageBytes {
+  #bytes: Buffer = Buffer.allocUnsafe(firstBytes);
+  #at = 0;
+
+  /** How many there are; `cutAt` removes what follows so many. */
+  get length(): number {
+    return this.#at;
+  }
+
+  cutAt(length: number): void {
+    this.#at = length;
+  }
+
+  /** Begins a member that has a length; returns what `close` needs. */
+  open(field: DescField): number {
+    this.#reserve(headBytesMax);
+    this.#tag(field, WireType.LengthDelimited);
+    this.#at += 1;
+    return this.#at;
+  }
+
+  /** Ends the member that was begun last. */
+  close(start: number): void {
+    const size = this.#at - start;
+    if (size > oneByteMax) {
+      this.#reserve(headBytesMax);
+      const further = varintBytes(size) - 1;
+      this.#bytes.copyWithin(start + further, start, this.#at);
+      this.#at += further;
+    }
+    writeVarint(this.#bytes, size, start - 1);
+  }
+
+  /** A whole number from 0 to 2^53 - 1. */
+  integer(field: DescField, value: number): void {
+    this.#reserve(headBytesMax);
+    this.#tag(field, WireType.Varint);
+    this.#at = writeVarint(this.#bytes, value, this.#at);
+  }
+
+  /** A whole number as it is written in other bytes. */
+  integerOf(field: DescField, from: Uint8Array, start: number, end: number): void {
+    this.#reserve(headBytesMax);
+    this.#tag(field, WireType.Varint);
+    this.copy(from, start, end);
+  }
+
+  text(field: DescField, value: string): void {
+    const start = this.open(field);
+    this.#reserve(value.length * utf8BytesMax);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    let all = value.length > shortLength ? oneByteMax + 1 : 0;
+    for (let index = 0; index < value.length && all <= oneByteMax; index += 1) {
+      const code = value.charCodeAt(index);
+      all |= code;
+      bytes[at++] = code;
+    }
+    this.#at = all <= oneByteMax ? at : this.#at + bytes.write(value, this.#at, "utf8");
+    this.close(start);
+  }
+
+  /** A text or bytes as they are in other bytes, between two more bytes if that is wanted. */
+  member(field: DescField, from: Uint8Array, start: number, end: number, around?: number): void {
+    const begin = this.open(field);
+    if (around !== undefined) this.#byte(around);
+    this.copy(from, start, end);
+    if (around !== undefined) this.#byte(around);
+    this.close(begin);
+  }
+
+  /** Bytes inside a member. */
+  copy(from: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    if (end - start > shortLength) this.#bytes.set(from.subarray(start, end), this.#at);
+    else for (let at = start; at < end; at += 1) this.#bytes[this.#at + at - start] = from[at]!;
+    this.#at += end - start;
+  }
+
+  /** A view of them, until more are written. */
+  get written(): Uint8Array {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  #byte(byte: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#at++] = byte;
+  }
+
+  #tag({ number }: DescField, wireType: WireType): void {
+    this.#at = writeVarint(this.#bytes, ((number << 3) | wireType) >>> 0, this.#at);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(2 * (this.#at + bytes));
+    grown.set(this.written);
+    this.#bytes = grown;
+  }
+}
+
+const firstBytes = 32 * 1024;
+const oneByteMax = 0x7f;
+/** The most bytes of a tag or of a number, and of one after the other. */
+const varintBytesMax = 10;
+const headBytesMax = 2 * varintBytesMax;
+/** Of a UTF-16 code unit. */
+const utf8BytesMax = 3;
+/** Up to this length, a loop is cheaper than a call of the platform. */
+const shortLength = 64;
+/** Numbers below this one can be shifted. */
+const shiftedMax = 2 ** 31;
+
+const varintBytes = (value: number): number => {
+  let bytes = 1;
+  for (let left = value; left > oneByteMax; left >>>= 7) bytes += 1;
+  return bytes;
+};
+
+/** Writes a whole number from a place on; returns the place after it. */
+const writeVarint = (into: Uint8Array, value: number, begin: number): number => {
+  let at = begin;
+  let left = value;
+  for (; left >= shiftedMax; left = Math.floor(left / 0x80)) into[at++] = (left % 0x80) | 0x80;
+  for (; left > oneByteMax; left >>>= 7) into[at++] = (left & oneByteMax) | 0x80;
+  into[at++] = left;
+  return at;
+};
+
+/**
+ * A message, and items of one of its lists as bytes: each with its tag and its length. The items are written after the
+ * other members, so who reads the message has it with its items.
+ */
+export const withEncodedItems = <D extends DescMessage>(
+  desc: D,
+  init: MessageInitShape<D>,
+  list: DescField,
+  items: Uint8Array,
+): MessageShape<D> => {
+  const message = create(desc, init);
+  if (items.length === 0) return message;
+  const tagBytes = varintBytes(list.number << 3);
+  message.$unknown = [
+    ...(message.$unknown ?? []),
+    { no: list.number, wireType: WireType.LengthDelimited, data: items.subarray(tagBytes) },
+  ];
+  return message;
+};

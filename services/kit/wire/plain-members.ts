@@ -1,0 +1,123 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+
+/** What the members of a type are on the wire, by their numbers. */
+interface MemberKind {
+  readonly wireType: number;
+  readonly isText: boolean;
+}
+
+/**
+ * Where the members of a message are in its bytes, for callers that need few of them, or need them only to write them
+ * into other bytes. It finds what the library writes of values that are nothing special: the members in the order of
+ * their numbers, each once and of the declared type, texts in ASCII. All else is left to the library, which knows what
+ * unknown members, repeated ones, other texts and damaged bytes mean.
+ */
+export class PlainMembers {
+  readonly #kinds: readonly (MemberKind | undefined)[];
+  readonly #starts: number[];
+  readonly #ends: number[];
+  #bytes: Uint8Array = noBytes;
+
+  /** Lists, maps and members that are not whole numbers, texts, bytes or messages are never plain. */
+  constructor(desc: DescMessage) {
+    const kinds: (MemberKind | undefined)[] = [];
+    for (const field of desc.fields) kinds[field.number] = kindOf(field);
+    this.#kinds = kinds;
+    this.#starts = kinds.map(() => absent);
+    this.#ends = [...this.#starts];
+  }
+
+  /** Looks for the members of a message. False: it is not plain, and the other methods must not be called. */
+  find(bytes: Uint8Array): boolean {
+    const { length } = bytes;
+    this.#bytes = bytes;
+    this.#starts.fill(absent);
+    this.#ends.fill(absent);
+    let at = 0;
+    for (let last = 0; at < length;) {
+      const tag = bytes[at]!;
+      const number = tag >>> 3;
+      const kind = this.#kinds[number];
+      if (tag > oneByteMax || number <= last || kind === undefined || (tag & 0b111) !== kind.wireType) return false;
+      last = number;
+      at += 1;
+      if (kind.wireType === varint) {
+        this.#starts[number] = at;
+        while (at < length && bytes[at]! > oneByteMax) at += 1;
+        at += 1;
+        if (at - this.#starts[number] > varintBytesMax) return false;
+      } else {
+        let size = bytes[at++] ?? absent;
+        // A second byte of a length; longer members are not plain.
+        if (size > oneByteMax) size += ((bytes[at++] ?? 0) - 1) * (oneByteMax + 1);
+        if (size < 0 || size >= sizeMax || at + size > length) return false;
+        this.#starts[number] = at;
+        at += size;
+        if (kind.isText && !isAscii(bytes, this.#starts[number], at)) return false;
+      }
+      this.#ends[number] = at;
+    }
+    return at === length;
+  }
+
+  has({ number }: DescField): boolean {
+    return this.#starts[number] !== absent;
+  }
+
+  /** Where the value of a member begins, after the length that some values have. -1: it is absent. */
+  startOf({ number }: DescField): number {
+    return this.#starts[number]!;
+  }
+
+  /** Where the value ends; -1 as well if it is absent. */
+  endOf({ number }: DescField): number {
+    return this.#ends[number]!;
+  }
+
+  /** A whole number, 0 if it is absent. Undefined: it is negative, or above 2^49. */
+  integer({ number }: DescField): number | undefined {
+    const start = this.#starts[number]!;
+    if (start === absent) return 0;
+    const end = this.#ends[number]!;
+    if (end - start > exactBytesMax) return undefined;
+    let value = 0;
+    for (let at = end - 1; at >= start; at -= 1) value = value * (oneByteMax + 1) + (this.#bytes[at]! & oneByteMax);
+    return value;
+  }
+
+  /** A text, empty if it is absent. */
+  text({ number }: DescField): string {
+    const start = this.#starts[number]!;
+    if (start === absent) return "";
+    const { buffer, byteOffset } = this.#bytes;
+    return Buffer.from(buffer, byteOffset + start, this.#ends[number]! - start).toString("latin1");
+  }
+}
+
+const varint: number = WireType.Varint;
+const lengthDelimited: number = WireType.LengthDelimited;
+const absent = -1;
+const noBytes = new Uint8Array(0);
+/** The greatest number in one byte of the wire format, the first sizes of two that do not fit, and of a number. */
+const oneByteMax = 0x7f;
+const sizeMax = 0x4000;
+const varintBytesMax = 10;
+const exactBytesMax = 7;
+
+const kindOf = (field: DescField): MemberKind | undefined => {
+  if (field.oneof !== undefined) return undefined;
+  if (field.fieldKind === "message" && !field.delimitedEncoding) return { wireType: lengthDelimited, isText: false };
+  if (field.fieldKind !== "scalar") return undefined;
+  const { scalar } = field;
+  if (scalar === ScalarType.INT64 || scalar === ScalarType.UINT64) return { wireType: varint, isText: false };
+  const isText = scalar === ScalarType.STRING;
+  return isText || scalar === ScalarType.BYTES ? { wireType: lengthDelimited, isText } : undefined;
+};
+
+const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
+  let all = 0;
+  for (let at = start; at < end; at += 1) all |= bytes[at]!;
+  return all <= oneByteMax;
+};
