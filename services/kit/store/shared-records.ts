@@ -4,6 +4,9 @@ import { LRUCache } from "lru-cache";
 import type { ByteString } from "./byte-string.ts";
 import type { RawWrites } from "./engine.ts";
 
+/** Kept for a key without a record, so that what most owners do not have is not looked for again either. */
+export const absent = Symbol("absent");
+
 const recordsMax = 1_000;
 const payloadBytesMax = 4 * 1024 * 1024;
 
@@ -13,7 +16,7 @@ const payloadBytesMax = 4 * 1024 * 1024;
  * While a group is being written, a view may or may not see it; so the records that it changes are not kept then.
  */
 export class SharedRecords {
-  readonly #records = new LRUCache<ByteString, Message>({ max: recordsMax, maxSize: payloadBytesMax });
+  readonly #records = new LRUCache<ByteString, Message | typeof absent>({ max: recordsMax, maxSize: payloadBytesMax });
   #writing: RawWrites | undefined;
   #epoch = 0;
 
@@ -22,13 +25,13 @@ export class SharedRecords {
     return this.#epoch;
   }
 
-  /** The record, if it is kept. */
-  find(key: ByteString, epoch: number): Message | undefined {
+  /** What is kept of the key; undefined: nothing. */
+  find(key: ByteString, epoch: number): Message | typeof absent | undefined {
     return epoch === this.#epoch ? this.#records.get(key) : undefined;
   }
 
-  /** Keeps a record that a view of the epoch has read. */
-  keep(key: ByteString, epoch: number, record: Message, payloadBytes: number): void {
+  /** Keeps what a view of the epoch has read. */
+  keep(key: ByteString, epoch: number, record: Message | typeof absent, payloadBytes: number): void {
     if (epoch !== this.#epoch || this.#writing?.has(key) === true) return;
     this.#records.set(key, record, { size: key.length + payloadBytes });
   }

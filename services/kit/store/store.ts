@@ -19,7 +19,7 @@ import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey, encodeKeyPrefix } from "./table.ts";
-import { SharedRecords } from "./shared-records.ts";
+import { absent, SharedRecords } from "./shared-records.ts";
 import type { Reader, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { TransactionCommit } from "./pending-transaction.ts";
@@ -179,7 +179,8 @@ export const storeOver = (
 
     findKept(table, key) {
       begin();
-      return shared.find(encodeKey(table, key), shared.epoch) as never;
+      const kept = shared.find(encodeKey(table, key), shared.epoch);
+      return (kept === absent ? undefined : kept) as never;
     },
 
     async transact(run, { signal } = {}) {

@@ -12,7 +12,7 @@ import { StoreClosedError, StoreTransactionTooLargeError } from "./errors.ts";
 import type { RangeOptions } from "./range.ts";
 import { ReadSet } from "./read-set.ts";
 import type { SharedRecords } from "./shared-records.ts";
-import { frozen } from "./shared-records.ts";
+import { absent, frozen } from "./shared-records.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey } from "./table.ts";
 import type { Additions, Entry, StoredEntry, StoredRecord, Transaction } from "./transaction.ts";
@@ -54,11 +54,10 @@ export class CommittedView implements View {
   getShared(key: ByteString, decode: (payload: Uint8Array) => Message): Message | undefined {
     const snapshot = this.#open();
     const kept = this.#shared.find(key, this.#epoch);
-    if (kept !== undefined) return kept;
+    if (kept !== undefined) return kept === absent ? undefined : kept;
     const payload = snapshot.get(key);
-    if (payload === undefined) return undefined;
-    const record = frozen(decode(payload));
-    this.#shared.keep(key, this.#epoch, record, payload.byteLength);
+    const record = payload && frozen(decode(payload));
+    this.#shared.keep(key, this.#epoch, record ?? absent, payload?.byteLength ?? 0);
     return record;
   }
 

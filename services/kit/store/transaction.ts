@@ -36,7 +36,7 @@ export interface Reader {
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined>;
   /**
    * As `get`, for a record that many calls read and few change. It is decoded once for each change and shared by all
-   * its readers, so it is frozen; its bytes must not be changed either.
+   * its readers, so it is frozen; its bytes must not be changed either. Where there is none, that is remembered too.
    */
   getShared<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,

@@ -65,10 +65,15 @@ export const rulesOfNew = (ownership: OwnershipState): BucketRules => ({
   policyRevision: "",
 });
 
-/** The bucket of this name; undefined if there is none. */
+const opened = new WeakMap<Readonly<BucketRecord>, Bucket>();
+
+/** The bucket of this name; undefined if there is none. Every request needs one, so it is made once for each change. */
 export const findBucket = async (reader: Reader, name: string): Promise<Bucket | undefined> => {
-  const record = await reader.get(buckets, [name]);
-  return record === undefined ? undefined : fromRecord(name, record);
+  const record = await reader.getShared(buckets, [name]);
+  if (record === undefined) return undefined;
+  let bucket = opened.get(record);
+  if (bucket === undefined) opened.set(record, (bucket = fromRecord(name, record)));
+  return bucket;
 };
 
 /** Creates a bucket that is known not to exist. */
@@ -214,7 +219,7 @@ export const listAccountBuckets = (
     limit,
   });
 
-const fromRecord = (name: string, record: BucketRecord): Bucket => ({
+const fromRecord = (name: string, record: Readonly<BucketRecord>): Bucket => ({
   name,
   bucketId: record.bucketId,
   accountId: record.accountId,

@@ -13,13 +13,13 @@ export type DocumentOf<Kind extends DocumentKind> = Extract<StoredDocument, { re
 /** The kinds of which a bucket can have many documents, each with an id. */
 export type IdentifiedKind = "analytics" | "inventory" | "metrics" | "tiering";
 
-/** The bucket's document of a kind; undefined if it has none. */
+/** The bucket's document of a kind, which cannot be changed; undefined if it has none. */
 export const findDocument = async <Kind extends DocumentKind>(
   reader: Reader,
   bucketId: string,
   kind: Kind,
 ): Promise<DocumentOf<Kind> | undefined> => {
-  const record = await reader.get(configurations, [bucketId, kind]);
+  const record = await reader.getShared(configurations, [bucketId, kind]);
   return (record?.document.case === kind ? record.document.value : undefined) as DocumentOf<Kind> | undefined;
 };
 

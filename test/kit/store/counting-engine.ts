@@ -4,6 +4,8 @@ import { memoryEngine } from "./memory-engine.ts";
 /** An engine that counts what its scans visit. */
 interface CountingEngine {
   readonly engine: Engine;
+  /** The keys that were looked up. */
+  readonly lookedUp: () => number;
   /** The records which its scans have returned. */
   readonly scanned: () => number;
   /** The deleted keys before the first record of each scan, which a database has to visit as well. */
@@ -15,10 +17,12 @@ interface CountingEngine {
 export const countingEngine = (): CountingEngine => {
   const engine = memoryEngine();
   const deleted = new Set<string>();
+  let lookedUp = 0;
   let scanned = 0;
   let passedOver = 0;
   let largest = 0;
   return {
+    lookedUp: () => lookedUp,
     scanned: () => scanned,
     passedOver: () => passedOver,
     largestWrite: () => largest,
@@ -33,6 +37,10 @@ export const countingEngine = (): CountingEngine => {
         const snapshot = engine.snapshot();
         return {
           ...snapshot,
+          get(key) {
+            lookedUp += 1;
+            return snapshot.get(key);
+          },
           async *scan(...range) {
             const [{ low, high }] = range;
             let first = high;

@@ -4,6 +4,7 @@ import type { Reader, Store } from "../../../services/kit/store/store.ts";
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { countingEngine } from "./counting-engine.ts";
 import { memoryEngine } from "./memory-engine.ts";
 import { put } from "./note-keeping.ts";
 import { events, notes } from "./tables.ts";
@@ -53,6 +54,15 @@ describe("a shared record", () => {
     expect(await read(store)).toBe("two litres");
     await store.transact((tx) => tx.delete(notes, milk));
     expect(await read(store)).toBeUndefined();
+  });
+
+  test("that does not exist is looked for once, until another one is written there", async () => {
+    const { engine, lookedUp } = countingEngine();
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    const before = [await read(store), await read(store), store.findKept(notes, milk), lookedUp()];
+    await put(store, ["alice", "milk", "two litres"]);
+    expect([before, await read(store), lookedUp()]).toEqual([[undefined, undefined, undefined, 1], "two litres", 2]);
   });
 
   test("shows a transaction its own writes", async () => {

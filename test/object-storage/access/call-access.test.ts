@@ -86,13 +86,15 @@ test("without ACLs and a policy, deciding reads the bucket and nothing else", as
   const request = create(PutObjectRequestSchema, { bucket: "photos", key: "cat.jpg" });
   const method = ObjectStorageService.method.getObjectAcl;
   await app.store.read(async (reader) => {
-    const watched: typeof reader = Object.create(reader, {
-      get: {
-        value: (table: { readonly name: string }, key: never) => {
-          tables.push(table.name);
-          return reader.get(table as never, key);
-        },
+    const noting = (get: (table: never, key: never) => unknown) => ({
+      value: (table: { readonly name: string }, key: never) => {
+        tables.push(table.name);
+        return get.call(reader, table as never, key);
       },
+    });
+    const watched: typeof reader = Object.create(reader, {
+      get: noting(reader.get),
+      getShared: noting(reader.getShared),
     });
     const named = { own: { name: "photos", expectedOwner: undefined } };
     const call = { app, caller: rootCaller(alice), method, log: silentLogger };
