@@ -4,6 +4,7 @@ import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
 import { createMinter } from "../services/kit/identity/tokens.ts";
 import { runTask, takeTask } from "../services/kit/backup/run-task.ts";
 import { systemClock } from "../services/kit/clock/clock.ts";
+import { serviceApi } from "../services/kit/contract/contract.ts";
 import { watchHealth } from "../services/kit/client/service-health.ts";
 import { fetchPage } from "../services/kit/client/fetch-page.ts";
 import { createTransport } from "../services/kit/client/transport.ts";
@@ -29,7 +30,7 @@ import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { defaultGatewayLimits, sharedGatewayLimits } from "./http/limits.ts";
-import { openOwnServices, ownServiceNames } from "./identity/own-services.ts";
+import { openOwnServices } from "./identity/own-services.ts";
 import { layout } from "./identity/store/layout.ts";
 import { RequestReports } from "./reports/request-reports.ts";
 import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
@@ -130,9 +131,13 @@ await runProcess(log, async (control) => {
   const rpc = await startRpcEndpoint({
     listen: config.rpcListen,
     tls: outside,
-    connections: [...connections, ...ownServices.connections],
-    audience: [...serviceNames, ...ownServiceNames],
+    connections: [...connections, ...ownServices.connections].map((connection) => ({
+      ...connection,
+      audience: serviceApi(connection.service).name,
+    })),
+    minter,
     publicKeys: keysDirectory(config),
+    findPolicies: (digest) => ownServices.findPolicies(digest),
     allowedOrigins: config.allowedOrigins,
     signing: gateway,
     clock: systemClock,

@@ -97,11 +97,12 @@ const temporaryKey = (
   { policies, tags }: Pick<Role, "policies" | "tags">,
   canonicalUserId: string | undefined,
 ): AccessKey => {
-  const { accessKeyId, secretAccessKey, accountId, issuedMs, transitiveTagKeys, sourceIdentity } = session;
+  const { accessKeyId, secretAccessKey, accountId, issuedMs, expiresMs, transitiveTagKeys, sourceIdentity } = session;
   const allTags = mergedTags(tags ?? {}, session.tags ?? {});
   const caller: Caller = {
     ...principal,
     tokenIssueTimeMs: issuedMs,
+    sessionEndMs: expiresMs,
     ...(Object.keys(allTags).length === 0 ? {} : { principalTags: allTags }),
     ...(session.policies === undefined ? {} : { sessionPolicies: session.policies }),
     ...(transitiveTagKeys === undefined ? {} : { transitiveTagKeys }),

@@ -12,6 +12,8 @@ import type { Address } from "../../services/kit/config/config.ts";
 import { faultTable, roleFault } from "../../services/kit/faults/service-error.ts";
 import type { JoinedAccessKeys } from "../../services/kit/accounts/joined-access-keys.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import { clientTokenIssuer, clientTokenRights, gatewayAudience } from "../../services/kit/identity/client-tokens.ts";
+import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
@@ -44,6 +46,7 @@ import { directoryService } from "./directory-service.ts";
 import { followIdentities } from "./follower.ts";
 import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
+import type { PolicyLists } from "./policy-lists.ts";
 import { openPolicyLists } from "./policy-lists.ts";
 import type { ReplicationApplication } from "./replication.ts";
 import { replicationService } from "./replication.ts";
@@ -79,6 +82,8 @@ export interface OwnServicesOptions {
 export interface OwnServices {
   readonly directory: Directory;
   readonly connections: readonly ServiceConnection[];
+  /** The identity policies with this digest, which a token has instead of them. */
+  findPolicies(digest: string): readonly string[] | undefined;
   noteKeyUse(use: KeyUse): void;
   readonly urls: Readonly<Record<string, string>>;
   stop(graceMs: number): Promise<void>;
@@ -92,7 +97,7 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
   options.config.identityAddress === "" ? keepIdentities(options) : followKeeper(options);
 
 /** Whom tokens for these services name. */
-export const ownServiceNames = ["security-token", "identity"];
+const ownServiceNames = ["security-token", "identity"];
 
 const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, tls, log, accounts, declaredKeys, minter } = options;
@@ -101,6 +106,10 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
   const followed = followIdentities({ transport: plain, minter, clock: systemClock, log });
   // Without them it would refuse requests that the keeper accepts; if there is no keeper now, it accepts what it can.
   await followed.awaitFirst(firstFollowedMs);
+  // Who was told of no change has no earlier policies either: a token that names those is refused here, and then again
+  // asked for.
+  const lists = openPolicyLists({ ...followed, watch: () => () => undefined }, systemClock);
+  const findPolicies = policiesFinder(accounts, declaredKeys, lists);
   const directory = createDirectory({
     accounts,
     declaredKeys,
@@ -111,9 +120,11 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
   return {
     directory,
     connections: ownServices.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
+    findPolicies,
     noteKeyUse: () => undefined,
     urls: {},
     stop: async () => {
+      lists.stop();
       await followed.stop();
       await transport.close();
     },
@@ -122,6 +133,11 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
 
 /** How long the start of a gateway waits for the identities that another one keeps. */
 const firstFollowedMs = 5_000;
+
+const policiesFinder =
+  (accounts: Accounts, declaredKeys: JoinedAccessKeys, lists: Pick<PolicyLists, "find">) =>
+  (digest: string): readonly string[] | undefined =>
+    accounts.findPolicies(digest) ?? declaredKeys.findPolicies(digest) ?? lists.find(digest);
 
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, control, tls, log, metrics, accounts, declaredKeys, followers } = options;
@@ -142,6 +158,8 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     directory,
     sessionTokens,
     findProviderKeys,
+    clientTokenKeys: await ensureKeyPair(keysDirectory(config), clientTokenIssuer, "ES384"),
+    audiences: [...followers, ...ownServiceNames, gatewayAudience],
     clock: systemClock,
     ids: randomIds,
   };
@@ -158,6 +176,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
   const replication: ReplicationApplication = { identities, sessionKey: opened.sessionKey, clock: systemClock };
   const storedLists = openPolicyLists(identities, systemClock);
   const policyLists = { find: (digest: string) => declaredKeys.findPolicies(digest) ?? storedLists.find(digest) };
+  const findPolicies = policiesFinder(accounts, declaredKeys, storedLists);
   const followed: DirectoryApplication = { identities, policyLists, clock: systemClock };
 
   warnIfExposed(config.identityListen, tls.server, log);
@@ -171,7 +190,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     publicKeys: keysDirectory(config),
     clock: systemClock,
     audience: ownServiceNames,
-    findPolicies: (digest) => accounts.findPolicies(digest) ?? policyLists.find(digest),
+    findPolicies,
   });
   const mayFollow = {
     preauthorizedFor: [DirectoryService.method.watchDirectory.name, DirectoryService.method.getPolicies.name],
@@ -192,6 +211,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     authenticate: bearerAuthenticate(verifier, {
       ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
       gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities", "GetUserPolicies"] },
+      ...clientTokenRights,
       ...backupRights,
     }),
     log,
@@ -205,6 +225,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
   return {
     directory,
     connections: ownServices.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
+    findPolicies,
     noteKeyUse: (use) => keyUses.note(use),
     urls: { rpc: server.url, ...(socket === undefined ? {} : { socket }) },
     stop: async (graceMs) => {

@@ -22,7 +22,10 @@ const retiredBytesMax = 64 * 1024 * 1024;
 type Lists = ReadonlyMap<string, readonly string[]>;
 
 /** The large policies of the principals that this gateway keeps. */
-export const openPolicyLists = (identities: Identities, clock: Clock): PolicyLists => {
+export const openPolicyLists = (
+  identities: Pick<Identities, "state" | "accountIds" | "watch">,
+  clock: Clock,
+): PolicyLists => {
   const ofStates = new WeakMap<AccountState, Lists>();
   const retired = new LRUCache<string, { readonly policies: readonly string[]; readonly untilMs: number }>({
     maxSize: retiredBytesMax,

@@ -2,33 +2,48 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 
 import { findServiceApi } from "../../services/kit/contract/contract.ts";
+import { clientTokenIssuer } from "../../services/kit/identity/client-tokens.ts";
 import { requestFactNames } from "../../services/kit/identity/request-facts.ts";
+import type { Minter } from "../../services/kit/identity/tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { OfferedService } from "../../services/kit/server/route.ts";
 
 type Requests = Message | AsyncIterable<Message>;
+
+/** A service that another process serves. */
+export interface PassedService {
+  readonly service: DescService;
+  readonly transport: Transport;
+  /** Whom tokens for the service name. */
+  readonly audience: string;
+  /** Issues tokens that say from where a client called that showed a token of its own. */
+  readonly minter: Minter;
+}
 
 /**
  * Offers a service that another process serves: each call is made again there, with the caller's own token, deadline
  * and request id, with the facts of its request and the headers that the service declares, and ends there when it ends
  * here. Messages are passed on one by one, as they are read.
  */
-export const passedThrough = (service: DescService, transport: Transport): OfferedService => ({
-  service,
-  handlers: Object.fromEntries(service.methods.map((method) => [method.localName, handlerOf(method, transport)])),
+export const passedThrough = (passed: PassedService): OfferedService => ({
+  service: passed.service,
+  handlers: Object.fromEntries(passed.service.methods.map((method) => [method.localName, handlerOf(method, passed)])),
   app: undefined,
 });
 
-const handlerOf = (method: DescMethod, transport: Transport) =>
+const handlerOf = (method: DescMethod, passed: PassedService) =>
   method.methodKind === "unary"
-    ? async (request: Message, context: CallContext<unknown>) =>
-        (await transport.unary(asUnary(method), context.signal, leftMs(context), headersOf(context), request)).message
-    : (requests: Requests, context: CallContext<unknown>) => streamed(method, transport, requests, context);
+    ? async (request: Message, context: CallContext<unknown>) => {
+        const headers = await headersOf(context, passed);
+        const answer = passed.transport.unary(asUnary(method), context.signal, leftMs(context), headers, request);
+        return (await answer).message;
+      }
+    : (requests: Requests, context: CallContext<unknown>) => streamed(method, passed, requests, context);
 
 /** A call with a stream in either direction. One that has one answer resolves with it. */
 const streamed = (
   method: DescMethod,
-  transport: Transport,
+  passed: PassedService,
   requests: Requests,
   context: CallContext<unknown>,
 ): AsyncIterable<Message> | Promise<Message> => {
@@ -36,7 +51,8 @@ const streamed = (
     method.methodKind === "server_streaming" ? only(requests as Message) : (requests as AsyncIterable<Message>);
   const answers = async function* (): AsyncGenerator<Message> {
     const { signal } = context;
-    const answer = await transport.stream(asStreaming(method), signal, leftMs(context), headersOf(context), input);
+    const headers = await headersOf(context, passed);
+    const answer = await passed.transport.stream(asStreaming(method), signal, leftMs(context), headers, input);
     // Ending this generator ends these messages, and with them the call.
     yield* answer.message;
   };
@@ -62,13 +78,25 @@ const firstOf = async (answers: AsyncIterable<Message>): Promise<Message> => {
 const leftMs = ({ deadlineMs }: CallContext<unknown>): number | undefined =>
   deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - Date.now());
 
-const headersOf = ({ method, requestHeader, requestId }: CallContext<unknown>): Record<string, string> => ({
-  authorization: requestHeader.get("authorization") ?? "",
-  "x-request-id": requestId,
-  ...Object.fromEntries(
-    [...requestFactNames, ...(findServiceApi(method.parent)?.forwardedHeaders ?? [])].flatMap((name) => {
-      const value = requestHeader.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  ),
-});
+const headersOf = async (context: CallContext<unknown>, passed: PassedService): Promise<Record<string, string>> => {
+  const { method, requestHeader, requestId } = context;
+  return {
+    authorization: await authorizationOf(context, passed),
+    "x-request-id": requestId,
+    ...Object.fromEntries(
+      [...requestFactNames, ...(findServiceApi(method.parent)?.forwardedHeaders ?? [])].flatMap((name) => {
+        const value = requestHeader.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
+  };
+};
+
+/** A client's own token says nothing of its connection, which the service does not see. */
+const authorizationOf = async (
+  { caller, requestHeader }: CallContext<unknown>,
+  { audience, minter }: PassedService,
+): Promise<string> =>
+  caller.issuer === clientTokenIssuer
+    ? `Bearer ${await minter.mint(caller, audience)}`
+    : (requestHeader.get("authorization") ?? "");

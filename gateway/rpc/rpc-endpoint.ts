@@ -8,8 +8,12 @@ import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { Address } from "../../services/kit/config/config.ts";
 import { findServiceApi } from "../../services/kit/contract/contract.ts";
 import { ServiceError } from "../../services/kit/faults/service-error.ts";
+import type { Authenticate } from "../../services/kit/identity/authenticate.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import { clientTokenRights, gatewayAudience } from "../../services/kit/identity/client-tokens.ts";
 import type { PublicKeys } from "../../services/kit/identity/key-files.ts";
+import type { FindPolicies } from "../../services/kit/identity/token-claims.ts";
+import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
 import { refusalOf } from "../../services/kit/server/errors.ts";
@@ -29,11 +33,13 @@ export interface RpcEndpointOptions {
   readonly listen: Address;
   readonly tls?: ServerTls | undefined;
   /** The services whose calls are passed through. */
-  readonly connections: readonly Pick<ServiceConnection, "service" | "transport">[];
-  /** Whom tokens must name: any of these processes. */
-  readonly audience: readonly string[];
+  readonly connections: readonly PassedConnection[];
+  /** Issues tokens for calls with a token that a client showed. */
+  readonly minter: Minter;
   /** The keys that sign tokens: those of the directory, or these. */
   readonly publicKeys: string | PublicKeys;
+  /** The identity policies with this digest. Unset: tokens that refer to them are refused. */
+  readonly findPolicies?: FindPolicies;
   /** Origins whose scripts may call; a `*` matches any text. Empty: none may. */
   readonly allowedOrigins: readonly string[];
   /** Verifies signed calls that another server received. Unset: only tokens are taken. */
@@ -41,6 +47,9 @@ export interface RpcEndpointOptions {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** A service and whom tokens for it name. */
+type PassedConnection = Pick<ServiceConnection, "service" | "transport"> & { readonly audience: string };
 
 /** One place for the RPCs of all services. */
 export interface RpcEndpoint {
@@ -60,14 +69,12 @@ export interface RpcEndpoint {
 export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<RpcEndpoint> => {
   const { connections, clock, log, allowedOrigins } = options;
   const services = connections.map(({ service }) => service);
-  const { publicKeys, audience } = options;
-  const verifier = createVerifier({ publicKeys, clock, audience });
   const server = await startServer({
     name: "gateway",
     listen: { ...options.listen, isShared: true },
     tls: options.tls,
-    services: connections.map(({ service, transport }) => passedThrough(service, transport)),
-    authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }),
+    services: connections.map((connection) => passedThrough({ ...connection, minter: options.minter })),
+    authenticate: authenticateFor(options),
     log,
     clock,
   });
@@ -94,6 +101,27 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
         );
     },
     stop: (graceMs) => server.stop(graceMs),
+  };
+};
+
+/** Accepts tokens for the service of the method that is called, and clients' tokens for all that the gateway offers. */
+const authenticateFor = ({ connections, publicKeys, clock, findPolicies }: RpcEndpointOptions): Authenticate => {
+  const ofServices = new Map(
+    connections.map(({ service, audience }) => {
+      const accepted = [audience, gatewayAudience];
+      const verifier = createVerifier({
+        publicKeys,
+        clock,
+        audience: accepted,
+        ...(findPolicies && { findPolicies }),
+      });
+      return [service.typeName, bearerAuthenticate(verifier, { gateway: { anyCaller: true }, ...clientTokenRights })];
+    }),
+  );
+  return (authorization, method, connection) => {
+    const authenticate = ofServices.get(method?.parent.typeName ?? "");
+    if (authenticate === undefined) throw new Error("a method of no service was called");
+    return authenticate(authorization, method, connection);
   };
 };
 

@@ -1,6 +1,7 @@
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { SessionTokens } from "../../services/kit/identity/session-tokens.ts";
+import type { TokenKeyPair } from "../../services/kit/identity/tokens.ts";
 import type { Ids } from "../../services/kit/ids/ids.ts";
 import type { FindProviderKeys } from "./provider-keys.ts";
 
@@ -18,6 +19,10 @@ export interface Application {
   readonly directory: SessionDirectory;
   readonly sessionTokens: SessionTokens;
   readonly findProviderKeys: FindProviderKeys;
+  /** A P-384 key pair that signs the tokens which clients show to services. */
+  readonly clientTokenKeys: TokenKeyPair;
+  /** Whom those tokens may be for. */
+  readonly audiences: readonly string[];
   readonly clock: Clock;
   readonly ids: Ids;
 }

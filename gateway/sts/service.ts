@@ -4,20 +4,30 @@ import type { Guard } from "../../services/kit/server/guard.ts";
 import { unsigned } from "../identity/unsigned.ts";
 import type { Application } from "./application.ts";
 import { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken } from "./operations.ts";
+import { denied } from "./recorded.ts";
+import { getWebIdentityToken } from "./web-identity-token.ts";
+
+/** The operation in which a web identity stands for a signature. */
+const openOperation = SecurityTokenService.method.assumeRoleWithWebIdentity.name;
+/** The operations that issue nothing for the caller's own right. */
+const ofAnyCaller = new Set([openOperation, SecurityTokenService.method.getCallerIdentity.name]);
 
 /**
- * Refuses callers without a signature but where a web identity stands for one: UNAUTHENTICATED. Everything else is
- * decided by the trust policy of the role, which only the operation itself can read.
+ * Refuses callers without a signature but where a web identity stands for one: UNAUTHENTICATED; and credentials to who
+ * shows a token, whose life they would prolong: ACCESS_DENIED. Everything else is decided by the trust policy of the
+ * role, which only the operation itself can read, or by the operation.
  */
 const guard: Guard<Application, undefined> = async (_request, context) => {
   const { method, caller } = context;
-  if (caller.isAnonymous && method.name !== "AssumeRoleWithWebIdentity") throw unsigned(context, "sts");
+  if (caller.isAnonymous && method.name !== openOperation) throw unsigned(context, "sts");
+  if (caller.isTokenBorne === true && !ofAnyCaller.has(method.name))
+    throw denied(context, `sts:${method.name}`, "*", "token-borne");
   return undefined;
 };
 
 /** Every operation of the security token service. */
 export const securityTokenHandlers = guarded(
   SecurityTokenService,
-  { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken },
+  { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken, getWebIdentityToken },
   guard,
 );

@@ -16,6 +16,17 @@ export const giveIdentities = async (calls: SecretCalls): Promise<void> => {
   note("the secret of a session", element(session, "SecretAccessKey"));
   note("the token of a session", element(session, "SessionToken"));
 
+  const audience = { "Audience.member.1": "object-storage", "Audience.member.2": "gateway" };
+  const asking = { Action: "GetWebIdentityToken", ...audience, SigningAlgorithm: "ES384" };
+  const bearer = element(await calls.succeeds(sts(asking)), "WebIdentityToken");
+  note("a token that a program shows", bearer);
+  const target = `${calls.system.gatewayUrl}/quartet.objectstorage.v1.ObjectStorageService`;
+  const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
+  const listed = await fetch(`${target}/ListBuckets`, { method: "POST", headers, body: "{}" });
+  assert.equal(listed.status, 200);
+  const missing = fetch(`${target}/GetBucketLocation`, { method: "POST", headers, body: '{"bucket":"no-bucket"}' });
+  await calls.fails("a call with a token for what is not there", missing);
+
   const roleArn = "arn:aws:iam::000000000000:role/nobody";
   const asked = { RoleArn: roleArn, RoleSessionName: "hushed" };
   await calls.fails(

@@ -1,14 +1,20 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import type { Caller } from "./caller.ts";
+import type { Connection } from "./connection.ts";
+import { connectionFacts } from "./connection.ts";
 import type { Verifier } from "./tokens.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
 /**
- * Returns the caller of a method, or of a page for operators, by the request's `authorization` metadata. Throws
- * UnauthenticatedError.
+ * Returns the caller of a method, or of a page for operators, by the request's `authorization` metadata and by the
+ * connection of the call. Throws UnauthenticatedError.
  */
-export type Authenticate = (authorization: string | undefined, method?: DescMethod) => Promise<Caller>;
+export type Authenticate = (
+  authorization: string | undefined,
+  method?: DescMethod,
+  connection?: Connection,
+) => Promise<Caller>;
 
 /** Whom a process may name in the tokens that it signs. */
 export interface IssuerRight {
@@ -16,6 +22,11 @@ export interface IssuerRight {
   readonly anyCaller?: boolean;
   /** The methods for which it may name a caller whose call it has decided on (`isPreauthorized`). Unset: none. */
   readonly preauthorizedFor?: readonly string[];
+  /**
+   * Its tokens are shown by the clients themselves: they say nothing of the request, and the caller's address is that
+   * of the connection. Unset: the process that signed the token makes the call, and says where it came from.
+   */
+  readonly isOfClients?: boolean;
 }
 
 /** The rights of each issuer by its name. Who is not listed may name nobody. */
@@ -27,18 +38,18 @@ export type IssuerRights = Readonly<Record<string, IssuerRight>>;
  */
 export const bearerAuthenticate =
   (verifier: Verifier, rights: IssuerRights): Authenticate =>
-  async (authorization, method) => {
+  async (authorization, method, connection) => {
     if (authorization === undefined || authorization === "") throw new UnauthenticatedError("missing");
     const space = authorization.indexOf(" ");
     if (space < 0 || authorization.slice(0, space).toLowerCase() !== "bearer")
       throw new UnauthenticatedError("malformed");
     const caller = await verifier.verify(authorization.slice(space + 1).trim());
-    if (!mayName(rights, caller, method)) throw new UnauthenticatedError("untrusted");
-    return caller;
+    const right = Object.hasOwn(rights, caller.issuer) ? rights[caller.issuer] : undefined;
+    if (!mayName(right, caller, method)) throw new UnauthenticatedError("untrusted");
+    return right?.isOfClients === true ? { ...caller, ...connectionFacts(connection), isTokenBorne: true } : caller;
   };
 
-const mayName = (rights: IssuerRights, caller: Caller, method: DescMethod | undefined): boolean => {
-  const right = Object.hasOwn(rights, caller.issuer) ? rights[caller.issuer] : undefined;
+const mayName = (right: IssuerRight | undefined, caller: Caller, method: DescMethod | undefined): boolean => {
   if (caller.isPreauthorized !== true) return right?.anyCaller === true;
   return method !== undefined && right?.preauthorizedFor?.includes(method.name) === true;
 };

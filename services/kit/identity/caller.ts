@@ -27,8 +27,10 @@ export interface Caller extends RequestFacts {
    * notification; the principal's policies are then not evaluated. Unset: they are.
    */
   readonly isPreauthorized?: boolean;
-  /** The access key with which the original request was signed. */
+  /** The access key with which the original request was signed, or with which the token was got that it showed. */
   readonly accessKeyId?: string;
+  /** True if the original request showed a token instead of a signature. Such a caller gets no credentials. */
+  readonly isTokenBorne?: boolean;
   /** The address from which the original request came. */
   readonly sourceIp?: string;
   /** Whether the original request came over TLS; absent for a caller that sent none. */
@@ -46,6 +48,8 @@ export interface Caller extends RequestFacts {
   readonly sessionPolicies?: readonly string[];
   /** When the session's temporary credentials were issued, in milliseconds; absent without temporary credentials. */
   readonly tokenIssueTimeMs?: number;
+  /** When the session's temporary credentials end, in milliseconds; absent without temporary credentials. */
+  readonly sessionEndMs?: number;
   /** What whoever assumed the role was called by; absent without it. */
   readonly sourceIdentity?: string;
   /** The keys of the session's tags that follow into sessions which this one begins. Unset: none. */

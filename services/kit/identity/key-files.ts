@@ -5,7 +5,10 @@ import { join } from "node:path";
 
 import { makeDirectory } from "../process/make-directory.ts";
 
-/** The Ed25519 key pair with which one process signs. */
+/** The algorithms of signatures, by their names in a token's header. Each key has one. */
+export type SignatureAlgorithm = "EdDSA" | "ES384";
+
+/** A key pair with which one process signs. */
 export interface KeyPair {
   readonly name: string;
   readonly privateKey: KeyObject;
@@ -15,36 +18,78 @@ export interface KeyPair {
 /** The public keys of all processes, by issuer name. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-const publicSuffix = ".public.pem";
+interface KeyKind {
+  readonly title: string;
+  /** The ends of its files' names. Earlier versions read all files that end with `.public.pem` as Ed25519 keys. */
+  readonly privateSuffix: string;
+  readonly publicSuffix: string;
+  make(): { readonly privateKey: KeyObject };
+}
+
+const kinds: Readonly<Record<SignatureAlgorithm, KeyKind>> = {
+  EdDSA: {
+    title: "an Ed25519 key",
+    privateSuffix: ".private.pem",
+    publicSuffix: ".public.pem",
+    make: () => generateKeyPairSync("ed25519"),
+  },
+  ES384: {
+    title: "a P-384 key",
+    privateSuffix: ".private.p384.pem",
+    publicSuffix: ".public.p384.pem",
+    make: () => generateKeyPairSync("ec", { namedCurve: "P-384" }),
+  },
+};
+
+/** The algorithm of a key; undefined for one of another kind. */
+export const algorithmOf = ({
+  asymmetricKeyType,
+  asymmetricKeyDetails,
+}: Pick<KeyObject, "asymmetricKeyType" | "asymmetricKeyDetails">): SignatureAlgorithm | undefined => {
+  if (asymmetricKeyType === "ed25519") return "EdDSA";
+  return asymmetricKeyType === "ec" && asymmetricKeyDetails?.namedCurve === "secp384r1" ? "ES384" : undefined;
+};
+
 const namePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /**
  * Loads the key pair `name`, or creates it. The private key is `<name>.private.pem` with mode 0600; verifiers read the
- * public key, `<name>.public.pem`. Two processes that start at once get the same pair.
+ * public key, `<name>.public.pem`; of a P-384 key they end with `.p384.pem`. Two processes that start at once get the
+ * same pair.
  */
-export const ensureKeyPair = async (directory: string, name: string): Promise<KeyPair> => {
+export const ensureKeyPair = async (
+  directory: string,
+  name: string,
+  algorithm: SignatureAlgorithm = "EdDSA",
+): Promise<KeyPair> => {
   if (!namePattern.test(name)) throw new Error(`"${name}" is not a name for a key pair: use a-z, 0-9 and hyphens`);
   await makeDirectory(directory, 0o700);
-  const privatePath = join(directory, `${name}.private.pem`);
-  const privateKey = (await findPrivateKey(privatePath)) ?? (await createPrivateKeyFile(privatePath));
+  const { privateSuffix, publicSuffix } = kinds[algorithm];
+  const privatePath = join(directory, `${name}${privateSuffix}`);
+  const privateKey =
+    (await findPrivateKey(privatePath, algorithm)) ?? (await createPrivateKeyFile(privatePath, algorithm));
   const publicKey = createPublicKey(privateKey);
   await publish(join(directory, `${name}${publicSuffix}`), publicKey);
   return { name, privateKey, publicKey };
 };
 
 /**
- * All public keys in the directory; none if it does not exist. Throws, naming the file, if one is not an Ed25519 key.
+ * All public keys in the directory; none if it does not exist. Throws, naming the file, if one is not of the kind that
+ * its name says.
  */
 export const readPublicKeys = async (directory: string): Promise<PublicKeys> => {
   const files = await readdir(directory).catch(whenAbsent([]));
   const keys = new Map<string, KeyObject>();
-  for (const file of files.filter((each) => each.endsWith(publicSuffix)).toSorted()) {
+  for (const file of files.filter((each) => each.endsWith(".pem")).toSorted()) {
+    const algorithm = algorithms.find((each) => file.endsWith(kinds[each].publicSuffix));
+    if (algorithm === undefined) continue;
     const text = await readFile(join(directory, file), "utf8").catch(whenAbsent(undefined));
-    if (text !== undefined)
-      keys.set(
-        file.slice(0, -publicSuffix.length),
-        ed25519(file, () => createPublicKey(text)),
-      );
+    if (text === undefined) continue;
+    const name = file.slice(0, -kinds[algorithm].publicSuffix.length);
+    keys.set(
+      name,
+      keyOf(algorithm, file, () => createPublicKey(text)),
+    );
   }
   return keys;
 };
@@ -56,16 +101,18 @@ export const keyId = (publicKey: KeyObject): string =>
     .digest("base64url")
     .slice(0, 16);
 
-const findPrivateKey = async (path: string): Promise<KeyObject | undefined> => {
+const algorithms = Object.keys(kinds) as SignatureAlgorithm[];
+
+const findPrivateKey = async (path: string, algorithm: SignatureAlgorithm): Promise<KeyObject | undefined> => {
   const text = await readFile(path, "utf8").catch(whenAbsent(undefined));
   if (text === undefined) return undefined;
   await chmod(path, 0o600);
-  return ed25519(path, () => createPrivateKey(text));
+  return keyOf(algorithm, path, () => createPrivateKey(text));
 };
 
 /** A hard link fails if the name exists, so that one of two concurrent creations wins with a whole file. */
-const createPrivateKeyFile = async (path: string): Promise<KeyObject> => {
-  const { privateKey } = generateKeyPairSync("ed25519");
+const createPrivateKeyFile = async (path: string, algorithm: SignatureAlgorithm): Promise<KeyObject> => {
+  const { privateKey } = kinds[algorithm].make();
   const temporaryPath = await writeTemporary(
     path,
     privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
@@ -75,7 +122,7 @@ const createPrivateKeyFile = async (path: string): Promise<KeyObject> => {
     await link(temporaryPath, path);
     return privateKey;
   } catch (error) {
-    const existing = isCode(error, "EEXIST") ? await findPrivateKey(path) : undefined;
+    const existing = isCode(error, "EEXIST") ? await findPrivateKey(path, algorithm) : undefined;
     if (existing === undefined) throw error;
     return existing;
   } finally {
@@ -96,14 +143,14 @@ const writeTemporary = async (path: string, text: string, mode: number): Promise
 };
 
 /** Drops the parser's own error, because it may quote the file. */
-const ed25519 = (path: string, read: () => KeyObject): KeyObject => {
+const keyOf = (algorithm: SignatureAlgorithm, path: string, read: () => KeyObject): KeyObject => {
   let key: KeyObject | undefined;
   try {
     key = read();
   } catch {
     key = undefined;
   }
-  if (key?.asymmetricKeyType !== "ed25519") throw new Error(`${path} is not an Ed25519 key`);
+  if (key === undefined || algorithmOf(key) !== algorithm) throw new Error(`${path} is not ${kinds[algorithm].title}`);
   return key;
 };
 

@@ -25,6 +25,7 @@ import { faultTable, roleFault } from "../faults/service-error.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { IssuerRights } from "../identity/authenticate.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
+import { clientTokenRights } from "../identity/client-tokens.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
 import { createMinter, createVerifier } from "../identity/tokens.ts";
@@ -331,7 +332,7 @@ const authenticateFor = (
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest) ?? followed?.findPolicies(digest);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
-  return bearerAuthenticate(verifier, { ...declared.issuers, ...backupRights });
+  return bearerAuthenticate(verifier, { ...declared.issuers, ...clientTokenRights, ...backupRights });
 };
 
 /**

@@ -12,6 +12,7 @@ import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
+import type { Connection } from "../identity/connection.ts";
 import { readRequestFacts } from "../identity/request-facts.ts";
 import type { Logger } from "../log/log.ts";
 import { loggableRequest } from "../log/loggable.ts";
@@ -132,12 +133,12 @@ export class Dispatcher {
   }
 
   /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
-  async admit(call: Call, headers: IncomingHttpHeaders): Promise<void> {
+  async admit(call: Call, headers: IncomingHttpHeaders, connection: Connection): Promise<void> {
     const { limits, authenticate } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
     if (this.#calls.size > limits.concurrentCallsMax) throw tooManyCalls();
     if (call.route.isOpen) return;
-    const caller = await authenticate(headers.authorization, call.route.method);
+    const caller = await authenticate(headers.authorization, call.route.method, connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;

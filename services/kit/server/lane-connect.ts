@@ -57,7 +57,7 @@ export const serveConnectUnary = async (
   call.whenAborted(fail);
   response.on("close", () => dispatcher.abandon(call));
   try {
-    await dispatcher.admit(call, headers);
+    await dispatcher.admit(call, headers, request.socket);
     const isGzip = isGzipEncoded(headers["content-encoding"]);
     const limit = dispatcher.messageBytesMax(route);
     const declared = headers["content-length"];
@@ -108,7 +108,7 @@ export const serveConnectStream = async (
   const isGzipWanted = acceptsGzip(headers["connect-accept-encoding"] as string | undefined);
   const sending = new StreamedAnswer(dispatcher, call, request, response, isGzipWanted);
   try {
-    await dispatcher.admit(call, headers);
+    await dispatcher.admit(call, headers, request.socket);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.messageBytesMax(route);
     const decoding = { codec: route.input, isGzip, limitBytes };

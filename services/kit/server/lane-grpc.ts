@@ -47,7 +47,7 @@ export const serveGrpc = async (
   stream.on("error", () => {});
   stream.on("close", () => dispatcher.abandon(call));
   try {
-    await dispatcher.admit(call, headers);
+    await dispatcher.admit(call, headers, stream.session);
     const isGzip = isGzipEncoded(headers["grpc-encoding"] as string | undefined);
     answer.isGzip = isGzip;
     const isUnary = route.method.methodKind === "unary";

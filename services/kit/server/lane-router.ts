@@ -12,6 +12,7 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 
+import type { Connection } from "../identity/connection.ts";
 import type { Logger } from "../log/log.ts";
 import { tooLarge } from "../wire/frame-parser.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
@@ -30,6 +31,7 @@ type RouterLane = (
 type RouterHandlers = ReadonlyMap<string, ReturnType<typeof createConnectRouter>["handlers"][number]>;
 
 const callKey = createContextKey<Call | undefined>(undefined);
+const connectionKey = createContextKey<Connection>(undefined);
 
 /**
  * The lane through connect-node's router. Its gate admits the call before the body is read, as the thin lanes do. The
@@ -46,7 +48,8 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         response.end();
       } else {
         if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
-        const values = createContextValues();
+        const connection = request instanceof IncomingMessage ? request.socket : request.stream.session;
+        const values = createContextValues().set(connectionKey, connection);
         const answer = await handler({
           ...universalRequestFromNodeRequest(request, response, undefined, values),
           // The router's own reader would close the connection with the request, and so lose the answer.
@@ -133,7 +136,7 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
     dispatcher.close(call, ConnectError.from(reason));
   });
   try {
-    await dispatcher.admit(call, headers);
+    await dispatcher.admit(call, headers, context.values.get(connectionKey));
   } catch (thrown) {
     throw refused(dispatcher, call, thrown);
   }

@@ -58,7 +58,7 @@ export const serveShared = (dispatcher: Dispatcher, elsewhere: Elsewhere, socket
     }
     const call = dispatcher.open(route, frame.headers, readTimeout);
     calls.set(frame.call, call);
-    const answering = new SharedAnswering({ dispatcher, elsewhere, output, call, number: frame.call });
+    const answering = new SharedAnswering({ dispatcher, elsewhere, output, call, number: frame.call, socket });
     void answering.serve(frame).finally(() => calls.delete(frame.call));
   };
   const take = (chunk: Buffer): void => {
@@ -98,6 +98,7 @@ interface AnsweringParts {
   readonly output: GatheredWrites;
   readonly call: Call;
   readonly number: number;
+  readonly socket: Socket;
 }
 
 /** Answers one call. */
@@ -117,7 +118,7 @@ class SharedAnswering {
   async serve({ headers, body }: SharedFrame): Promise<void> {
     const { route } = this.#call;
     try {
-      await this.#dispatcher.admit(this.#call, headers);
+      await this.#dispatcher.admit(this.#call, headers, this.#parts.socket);
       const { methodKind } = route.method;
       if (methodKind === "unary") await this.#unary(route, body);
       else if (methodKind === "client_streaming") await this.#upload(route, body);

@@ -25,7 +25,8 @@ import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
-import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import { clientTokenRights } from "../../../services/kit/identity/client-tokens.ts";
+import { createMinter, createVerifier, signToken } from "../../../services/kit/identity/tokens.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -35,12 +36,26 @@ import type { Fixture } from "../support/fixture.ts";
 import { startFixture } from "../support/fixture.ts";
 
 const keys = generateKeyPairSync("ed25519");
-const publicKeys = new Map([["gateway", keys.publicKey]]);
+const clientKeys = { name: "client-tokens", ...generateKeyPairSync("ec", { namedCurve: "P-384" }) };
+const publicKeys = new Map([
+  ["gateway", keys.publicKey],
+  ["client-tokens", clientKeys.publicKey],
+]);
 const audience = "notes";
 const minter = createMinter({ keyPair: { name: "gateway", ...keys }, clock: systemClock });
 const tokenOf = (caller: Caller, of: string = audience): Promise<string> => minter.mint(caller, of);
 const alice = rootCaller("111122223333");
 
+/** A token that a program shows itself. */
+const clientToken = (of: string, caller: Caller = alice): Promise<string> => {
+  const terms = { audience: of, issuedSeconds: Math.floor(Date.now() / 1000), lifetimeSeconds: 60 };
+  return signToken(clientKeys, caller, terms);
+};
+/** The policies of somebody who has more than a token carries. */
+const large = [`{"Statement":[]}${" ".repeat(9_000)}`];
+
+/** The callers that the service has seen. */
+const seen: Caller[] = [];
 let service: { server: RunningServer; app: TestApp };
 let inside: ClosableTransport;
 let endpoint: RpcEndpoint;
@@ -48,14 +63,23 @@ let gateway: Fixture;
 let authorization: string;
 
 beforeAll(async () => {
-  const verifier = createVerifier({ publicKeys, clock: systemClock, audience });
-  service = await startTestServer({ authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }) });
+  const findPolicies = () => large;
+  const verifier = createVerifier({ publicKeys, clock: systemClock, audience, findPolicies });
+  const authenticate = bearerAuthenticate(verifier, { gateway: { anyCaller: true }, ...clientTokenRights });
+  service = await startTestServer({
+    authenticate: async (...call) => {
+      const caller = await authenticate(...call);
+      seen.push(caller);
+      return caller;
+    },
+  });
   inside = createTransport({ address: service.server.url, engine: "connect" });
   endpoint = await startRpcEndpoint({
     listen: { host: "127.0.0.1", port: 0 },
-    connections: [{ service: TestService, transport: inside }],
-    audience: [audience, "letters"],
+    connections: [{ service: TestService, transport: inside, audience }],
+    minter,
     publicKeys,
+    findPolicies,
     allowedOrigins: ["https://*.example.com"],
     clock: systemClock,
     log: silentLogger,
@@ -102,12 +126,23 @@ describe.each(Object.keys(transports))("%s", (name) => {
     expect((error as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ metadata: { thing: "cup" } }]);
   });
 
+  // whom the token names
+  test.each([audience, "gateway"])("tells the service from where a program calls with its token for %s", async (of) => {
+    seen.splice(0);
+    const caller = { ...alice, accessKeyId: "AKIAALICE", policies: large };
+    await clientOf().echo({ text: "" }, { headers: { authorization: `Bearer ${await clientToken(of, caller)}` } });
+    expect(seen).toEqual([
+      { ...caller, issuer: "gateway", isTokenBorne: true, sourceIp: "127.0.0.1", isSecureTransport: false },
+    ]);
+  });
+
   // who is named, refusal
   test.each([
     ["nobody", () => Promise.resolve("")],
     ["something else", () => Promise.resolve("Basic YWxpY2U6")],
     ["a token for another process", async () => `Bearer ${await tokenOf(alice, "accounts")}`],
     ["a call that was decided elsewhere", async () => `Bearer ${await tokenOf({ ...alice, isPreauthorized: true })}`],
+    ["a program's token for another service", async () => `Bearer ${await clientToken("letters")}`],
     ["a token that only another service accepts", async () => `Bearer ${await tokenOf(alice, "letters")}`],
   ])("refuses %s", async (_who, given) => {
     const headers = { authorization: await given() };
@@ -144,11 +179,12 @@ test("a call that its caller gives up ends in the service too", async () => {
 });
 
 test("a stream of which no more is read ends in the service too", async () => {
-  const { count } = passedThrough(TestService, inside).handlers as {
+  const { count } = passedThrough({ service: TestService, transport: inside, audience, minter }).handlers as {
     count: (...call: object[]) => AsyncIterable<object>;
   };
   const context = {
     method: TestService.method.count,
+    caller: alice,
     signal: new AbortController().signal,
     requestHeader: new Headers({ authorization }),
     requestId: "a-request",

@@ -21,6 +21,7 @@ import { createAddressGuard } from "../../../services/kit/network/address-guard.
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 export const shop = "111122223333";
 export const bank = "444455556666";
@@ -79,14 +80,23 @@ export const openSts = (
     sessionTokens,
     clock,
   });
-  const app: Application = { directory, sessionTokens, findProviderKeys, clock, ids: fixedIds() };
+  const clientTokenKeys = { name: "client-tokens", ...generateKeyPairSync("ec", { namedCurve: "P-384" }) };
+  const app: Application = {
+    directory,
+    sessionTokens,
+    findProviderKeys,
+    clientTokenKeys,
+    audiences: ["object-storage", "event-bus", "gateway"],
+    clock,
+    ids: fixedIds(),
+  };
   const recorded: AuditEntry[] = [];
   const audit: AuditLog = { record: (entry) => void recorded.push(entry) };
   const call = async (name: keyof (typeof SecurityTokenService)["method"], caller: Caller, request: object) => {
     const method = SecurityTokenService.method[name];
     const handler = securityTokenHandlers[name] as (request: unknown, context: CallContext<Application>) => unknown;
-    const context = { app, method, caller, audit } as unknown as CallContext<Application>;
+    const context = { app, method, caller, audit, log: silentLogger } as unknown as CallContext<Application>;
     return (await handler(create(method.input, request), context)) as Record<string, unknown>;
   };
-  return { clock, directory, sessionTokens, call, parts, recorded };
+  return { clock, directory, sessionTokens, clientTokenKeys, call, parts, recorded };
 };

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -35,6 +35,27 @@ describe("a key pair", () => {
     await ensureKeyPair(directory, "gateway");
     const keys = await readPublicKeys(directory);
     expect([...keys].map(([name, key]) => [name, keyId(key)])).toEqual([["gateway", keyId(publicKey)]]);
+  });
+
+  test("of the other kind has names of its own, which earlier versions do not read", async () => {
+    const directory = await temporaryDirectory();
+    const made = await ensureKeyPair(directory, "tokens", "ES384");
+    const loaded = await ensureKeyPair(directory, "tokens", "ES384");
+    expect(keyId(loaded.publicKey)).toBe(keyId(made.publicKey));
+    expect((await readdir(directory)).toSorted()).toEqual(["tokens.private.p384.pem", "tokens.public.p384.pem"]);
+    expect((await stat(join(directory, "tokens.private.p384.pem"))).mode & 0o777).toBe(0o600);
+    expect([...(await readPublicKeys(directory)).keys()]).toEqual(["tokens"]);
+  });
+
+  test("of one kind is not read as the other", async () => {
+    const directory = await temporaryDirectory();
+    await ensureKeyPair(directory, "tokens", "ES384");
+    await rename(join(directory, "tokens.public.p384.pem"), join(directory, "gateway.public.pem"));
+    await expect(readPublicKeys(directory)).rejects.toThrow("gateway.public.pem is not an Ed25519 key");
+    await rename(join(directory, "gateway.public.pem"), join(directory, "tokens.public.p384.pem"));
+    await ensureKeyPair(directory, "gateway");
+    await rename(join(directory, "gateway.public.pem"), join(directory, "tokens.public.p384.pem"));
+    await expect(readPublicKeys(directory)).rejects.toThrow("tokens.public.p384.pem is not a P-384 key");
   });
 
   test.for(["", "../gateway", "Gateway", "a/b"])('is not named "%s"', async (name) => {

@@ -185,6 +185,8 @@ describe("what policies ask for of a caller", () => {
     principalTags: { team: "sea" },
     sessionPolicies: ['{"Statement":[]}'],
     tokenIssueTimeMs: 1_767_323_045_000,
+    sessionEndMs: 1_767_326_645_000,
+    isTokenBorne: true,
     sourceIdentity: "alice@example.com",
   };
 
@@ -201,6 +203,8 @@ describe("what policies ask for of a caller", () => {
     { principalTags: { team: "air" } },
     { sessionPolicies: [] },
     { tokenIssueTimeMs: 1_767_323_046_000 },
+    { sessionEndMs: 1_767_326_646_000 },
+    { isTokenBorne: false },
     { sourceIdentity: "bob@example.com" },
     { policies: [] },
   ])("needs a token of its own: %j", async (change) => {
@@ -349,6 +353,8 @@ describe("a verifier refuses", () => {
     ["tags that are a list", () => signed({ ...claims, principal_tags: ["team"] }), "malformed"],
     ["session policies that are not texts", () => signed({ ...claims, session_policies: [1] }), "malformed"],
     ["an issue time that is no number", () => signed({ ...claims, token_issue_time: "now" }), "malformed"],
+    ["a session's end that is no number", () => signed({ ...claims, session_end: "now" }), "malformed"],
+    ["a bearer of a token who is none", () => signed({ ...claims, token_borne: false }), "malformed"],
     ["a source identity that is no text", () => signed({ ...claims, source_identity: 1 }), "malformed"],
     ["an anonymous root", () => signed({ ...claims, anonymous: true }), "malformed"],
     ["claims that are missing", () => signed({}), "malformed"],

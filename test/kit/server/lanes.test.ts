@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { Failure, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import { connectionFacts } from "../../../services/kit/identity/connection.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { TestApp } from "./test-service.ts";
@@ -197,6 +199,28 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax, isLocal }) => {
     expect((await failureOf(collect(mallory.count({ last: 3 })))).code).toBe(Code.Unauthenticated);
     await asMallory.close?.();
   });
+});
+
+test.each(ways)("a call by $name is authenticated by its connection, too", async ({ open, isLocal }) => {
+  const seen: object[] = [];
+  const { server } = await startTestServer({
+    ...listenFor({ isLocal }),
+    authenticate: async (_authorization, _method, connection) => {
+      seen.push(connectionFacts(connection));
+      return rootCaller("111122223333");
+    },
+  });
+  const transport = open(server.url, "alice");
+  const client = createClient(TestService, transport);
+  await client.echo({});
+  await collect(client.count({ last: 1 }));
+  const from = isLocal === true ? {} : { sourceIp: "127.0.0.1" };
+  expect(seen).toEqual([
+    { ...from, isSecureTransport: false },
+    { ...from, isSecureTransport: false },
+  ]);
+  await transport.close?.();
+  await server.stop(0);
 });
 
 describe.each(ways.filter((way) => way.isFullDuplex))("a call by $name, both ways at once", ({ open, isLocal }) => {
