@@ -1,7 +1,7 @@
 import type { Logger } from "../../../kit/log/log.ts";
 import type { Broker, BrokerKind } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
-import { certificateRefusal, codesOf, retry } from "./broker-driver.ts";
+import { certificateRefusal, codesOf, retry, unanswered } from "./broker-driver.ts";
 import { ReceivedBytes } from "./received-bytes.ts";
 
 type DrivenKind = Exclude<BrokerKind, "webhook">;
@@ -64,16 +64,22 @@ export class BrokerConnections {
       return await within(2 * limitMs, signal, this.#publish(state, driver, message, attempt));
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (error instanceof LateError)
-        return retry("TIMEOUT", `The broker did not accept the message within ${2 * limitMs} ms.`);
-      const [code = "unknown"] = codesOf(error);
-      const unreachable = retry("CONNECTION_FAILURE", `The broker could not be reached: ${code}.`);
-      return certificateRefusal(error) ?? driver.refusalOf(error) ?? unreachable;
+      const refusal = this.#refusalOf(error, driver);
+      if (error instanceof LateError || refusal === unanswered) state.received.endUnfinished();
+      return refusal;
     } finally {
       attempt.isOver = true;
       // One that still waits is forgotten with its message: a broker may answer nothing for days.
       if (attempt.goOn !== undefined) state.waiting.delete(attempt.goOn);
     }
+  }
+
+  #refusalOf(error: unknown, driver: BrokerDriver): BrokerRefusal {
+    if (error instanceof LateError)
+      return retry("TIMEOUT", `The broker did not accept the message within ${2 * this.#options.limitMs} ms.`);
+    const [code = "unknown"] = codesOf(error);
+    const unreachable = retry("CONNECTION_FAILURE", `The broker could not be reached: ${code}.`);
+    return certificateRefusal(error) ?? driver.refusalOf(error) ?? unreachable;
   }
 
   /** Ends all connections. Later messages are refused. */

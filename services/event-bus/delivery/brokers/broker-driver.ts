@@ -46,6 +46,9 @@ export const failed = (code: string, message: string): BrokerRefusal => ({ kind:
 /** The credentials of the installation are refused; its operator may correct them while deliveries are retried. */
 export const credentialsRefused = retry("NO_PERMISSIONS", "The broker refuses the installation's credentials.");
 
+/** The broker answers no request of a connection any more. */
+export const unanswered = retry("TIMEOUT", "The broker did not answer in time.");
+
 /** The TLS options of a broker. */
 interface BrokerTls {
   readonly ca?: string;

@@ -13,7 +13,7 @@ import {
 
 import type { Broker } from "../../domain/broker.ts";
 import type { BrokerDriver } from "./broker-driver.ts";
-import { credentialsRefused, failed, retry, tlsOf } from "./broker-driver.ts";
+import { credentialsRefused, failed, retry, tlsOf, unanswered } from "./broker-driver.ts";
 
 /** Kafka: a message is published when all replicas that are in sync have it. Its key decides on its partition. */
 export const kafkaDriver: BrokerDriver = {
@@ -63,7 +63,8 @@ export const kafkaDriver: BrokerDriver = {
     if (hasAnswer("MESSAGE_TOO_LARGE") || hasAnswer("RECORD_LIST_TOO_LARGE"))
       return failed("RESOURCE_LIMIT_EXCEEDED", "The message is larger than the topic accepts.");
     if (hasAnswer("INVALID_TOPIC_EXCEPTION")) return failed("INVALID_PARAMETER", "The topic has no valid name.");
-    if (isCausedBy(TimeoutError.code)) return retry("TIMEOUT", "The broker did not answer in time.");
+    // The client gives them the code of a network error.
+    if (errors.some((each) => each instanceof TimeoutError)) return unanswered;
     if (isCausedBy(NetworkError.code)) return undefined;
     const answer = errors.find(({ apiId }) => apiId !== undefined)?.apiId;
     return answer === undefined

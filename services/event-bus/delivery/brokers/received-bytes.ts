@@ -29,7 +29,7 @@ export const watchSocket = (socket: Socket): Socket => {
  * an answer without an end takes no memory without an end.
  */
 export class ReceivedBytes {
-  readonly #sockets = new Map<Socket, { seenBytes: number; leftBytes: number }>();
+  readonly #sockets = new Map<Socket, Received>();
   #timer: NodeJS.Timeout | undefined;
 
   /** Does work that may make sockets. */
@@ -39,11 +39,23 @@ export class ReceivedBytes {
 
   /** The broker has acknowledged a message. */
   acknowledge(): void {
-    for (const state of this.#sockets.values()) add(state, bytesPerMessage);
+    for (const [socket, state] of this.#sockets) {
+      add(state, bytesPerMessage);
+      state.acknowledgedBytes = socket.bytesRead;
+    }
+  }
+
+  /**
+   * A message was not acknowledged in time: sockets that have received something since the last one that was are
+   * destroyed. They may be in the middle of an answer that does not end, behind which no other is read.
+   */
+  endUnfinished(): void {
+    for (const [socket, { acknowledgedBytes }] of this.#sockets)
+      if (socket.bytesRead > acknowledgedBytes) socket.destroy(new Error("the broker does not answer in time"));
   }
 
   add(socket: Socket): void {
-    this.#sockets.set(socket, { seenBytes: 0, leftBytes: receivedBytesMax });
+    this.#sockets.set(socket, { seenBytes: 0, leftBytes: receivedBytesMax, acknowledgedBytes: 0 });
     socket.once("close", () => this.#sockets.delete(socket));
     this.#timer ??= setInterval(() => this.#look(), watchMs).unref();
   }
@@ -62,6 +74,15 @@ export class ReceivedBytes {
   }
 }
 
-const add = (state: { leftBytes: number }, bytes: number): void => {
+/** What a socket has received. */
+interface Received {
+  /** When it was last looked at. */
+  seenBytes: number;
+  leftBytes: number;
+  /** When its broker last acknowledged a message. */
+  acknowledgedBytes: number;
+}
+
+const add = (state: Received, bytes: number): void => {
   state.leftBytes = Math.min(receivedBytesMax, state.leftBytes + bytes);
 };
