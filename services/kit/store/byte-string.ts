@@ -8,12 +8,21 @@ export type ByteString = string;
 export interface Bounds {
   readonly low: ByteString;
   readonly high: ByteString;
+  /** All keys between them are UTF-8, which is the cheapest to read. Unset: they may be any bytes. */
+  readonly hasTextKeys?: boolean;
 }
 
 export const bytesOf = (text: ByteString): Buffer => Buffer.from(text, "latin1");
 
 export const byteStringOf = (bytes: Uint8Array): ByteString =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+
+// oxlint-disable-next-line no-control-regex -- control characters are ASCII
+const ascii = /^[\u0000-\u007f]*$/;
+
+/** The byte string of a text's UTF-8. */
+export const byteStringOfText = (text: string): ByteString =>
+  ascii.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
 
 /** The least byte string that is greater than every one beginning with this prefix. The prefix may not be all 0xff. */
 export const prefixSuccessor = (prefix: ByteString): ByteString => {

@@ -41,5 +41,10 @@ export const rangeBounds = <K extends KeyTuple>(table: Table<K>, range: RangeOpt
   return {
     low: lows.reduce((greatest, each) => (each > greatest ? each : greatest)),
     high: highs.reduce((least, each) => (each < least ? each : least)),
+    hasTextKeys: hasTextKeys(table),
   };
 };
+
+/** Whether all keys of a table are UTF-8: its parts are texts, and both bytes of its number are ASCII. */
+const hasTextKeys = ({ number, parts }: Table): boolean =>
+  (number & 0x8080) === 0 && parts.every(({ kind }) => kind === "text");

@@ -26,14 +26,18 @@ export const sealRecord = (key: Uint8Array, payload: Uint8Array): Buffer => {
   return record;
 };
 
-/** The payload of a record, without copying. Throws StoreCorruptionError if any bit is not as it was written. */
-export const openRecord = (key: Uint8Array, record: Buffer): Uint8Array => {
-  if (record.byteLength < headerBytes) throw new StoreCorruptionError(key, "it is shorter than its header");
-  if (record[0] !== formatVersion)
-    throw new StoreCorruptionError(key, `its format is ${record[0]}, not ${formatVersion}`);
+/**
+ * The payload of a record, without copying. Throws StoreCorruptionError if any bit is not as it was written. The key is
+ * its bytes, or the text whose UTF-8 they are.
+ */
+export const openRecord = (key: Uint8Array | string, record: Buffer): Uint8Array => {
+  if (record.byteLength < headerBytes) throw damaged(key, "it is shorter than its header");
+  if (record[0] !== formatVersion) throw damaged(key, `its format is ${record[0]}, not ${formatVersion}`);
   // A plain Uint8Array, because byte fields of the message become views of it and Buffer's methods differ.
   const payload = new Uint8Array(record.buffer, record.byteOffset + headerBytes, record.byteLength - headerBytes);
-  if (record.readUInt32BE(1) !== crc32(payload, crc32(key)))
-    throw new StoreCorruptionError(key, "its checksum does not hold");
+  if (record.readUInt32BE(1) !== crc32(payload, crc32(key))) throw damaged(key, "its checksum does not hold");
   return payload;
 };
+
+const damaged = (key: Uint8Array | string, reason: string): StoreCorruptionError =>
+  new StoreCorruptionError(typeof key === "string" ? Buffer.from(key) : key, reason);
