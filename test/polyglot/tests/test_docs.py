@@ -12,6 +12,7 @@ import boto3
 import pytest
 
 from console import Step, run, steps, without_what_changes
+from pages import blocks
 from system import ROOT, System
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -19,10 +20,6 @@ WITH_COMMANDS = [page for page in PAGES if steps(page)]
 
 
 NPM = Step(f'npm() {{ command npm --prefix {ROOT} "$@"; }}', "")
-
-
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -44,6 +41,7 @@ def test_pages_with_commands():
         "backup",
         "find-objects",
         "fork-buckets",
+        "grpc",
         "migrate-objects",
         "monitoring",
         "tls",
@@ -57,11 +55,14 @@ def test_pages_with_commands():
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
-def test_a_page_prints_what_it_shows(page, system, environment, tmp_path):
+def test_a_page_prints_what_it_shows(page, system, environment, tmp_path, request):
     variables = Step('eval "$(npm run --silent env)"', "")
     found = steps(page)
-    admin = system.urls["admin"]
-    there = [Step(step.command.replace("http://127.0.0.1:8089", admin), step.shown) for step in found]
+    if any("grpcurl" in step.command for step in found):
+        environment["PATH"] = f"{request.getfixturevalue('grpcurl')}{os.pathsep}{environment['PATH']}"
+    ports = {"http://127.0.0.1:8089": system.urls["admin"], "127.0.0.1:8082": system.urls["all"].split("//")[1]}
+    port = re.compile("|".join(re.escape(name) for name in ports))
+    there = [Step(port.sub(lambda name: ports[name[0]], step.command), step.shown) for step in found]
     outputs = run([NPM, variables, *there], tmp_path, environment)[2:]
     assert_printed(outputs, found)
 

@@ -8,9 +8,13 @@ import sys
 
 import pytest
 
+import stock
+from pages import blocks
+
 HERE = pathlib.Path(__file__).resolve().parents[1]
 PROTOS = HERE.parents[1] / "proto"
 MODULE = "quartet.test/polyglot"
+IMPORTS = ["context", "sync", "time", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/sts"]
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not installed")
 
@@ -35,11 +39,19 @@ def module():
             f"--{kind}_opt=paths=source_relative,{packages}",
         ]
     subprocess.run([*command, *names], cwd=PROTOS, check=True)
+    [token] = blocks(HERE.parents[1] / "docs" / "how-to" / "grpc.md", "go")
+    lines = [f'\t"{name}"' for name in IMPORTS]
+    (directory / "token.go").write_text("\n".join(["package polyglot", "import (", *lines, ")", token]))
     return directory
 
 
 def test_the_go_client_passes(module, system):
-    environment = {**os.environ, "QUARTET_TOKEN": system.token()}
+    key = system.credentials()
+    environment = {
+        **stock.environment_of(system.urls["gateway"], key["accessKeyId"], key["secretAccessKey"]),
+        "QUARTET_TOKEN": system.token(),
+        "QUARTET_GATEWAY_ADDRESS": system.urls["all"].removeprefix("http://"),
+    }
     for service in ("customer-profile", "refactoring-workspace", "event-bus", "object-storage"):
         variable = f"QUARTET_{service.upper().replace('-', '_')}_ADDRESS"
         environment[variable] = system.urls[service].removeprefix("http://")
