@@ -7,6 +7,7 @@ export const limits = {
   keysPerUserMax: 2,
   groupsPerUserMax: 10,
   attachedPoliciesMax: 10,
+  policyVersionsMax: 5,
   tagsMax: 50,
   managedPolicyCharactersMax: 6_144,
   inlinePoliciesCharactersMax: { user: 2_048, group: 5_120, role: 10_240 },

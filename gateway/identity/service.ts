@@ -24,27 +24,36 @@ import {
   listGroups,
   listGroupsForUser,
   removeUserFromGroup,
+  updateGroup,
 } from "./operations/group.ts";
 import { heldPolicyOperations } from "./operations/held-policy.ts";
 import {
   createPolicy,
   deletePolicy,
   getPolicy,
-  getPolicyVersion,
+  listEntitiesForPolicy,
   listPolicies,
-  listPolicyVersions,
+  policyTags,
 } from "./operations/policy.ts";
-import { createRole, deleteRole, getRole, listRoles, updateAssumeRolePolicy, updateRole } from "./operations/role.ts";
 import {
-  createUser,
-  deleteUser,
-  getUser,
-  listUsers,
-  listUserTags,
-  tagUser,
-  untagUser,
-  updateUser,
-} from "./operations/user.ts";
+  createPolicyVersion,
+  deletePolicyVersion,
+  getPolicyVersion,
+  listPolicyVersions,
+  setDefaultPolicyVersion,
+} from "./operations/policy-version.ts";
+import {
+  createRole,
+  deleteRole,
+  getRole,
+  listInstanceProfilesForRole,
+  listRoles,
+  roleTags,
+  updateAssumeRolePolicy,
+  updateRole,
+  updateRoleDescription,
+} from "./operations/role.ts";
+import { createUser, deleteUser, getUser, listUsers, updateUser, userTags } from "./operations/user.ts";
 
 const ofUser = heldPolicyOperations("user", ({ userName }: HolderRequest<"userName">) => userName);
 const ofGroup = heldPolicyOperations("group", ({ groupName }: HolderRequest<"groupName">) => groupName);
@@ -64,9 +73,9 @@ export const identityHandlers = guarded(
     listUsers,
     updateUser,
     deleteUser,
-    tagUser,
-    untagUser,
-    listUserTags,
+    tagUser: userTags.tag,
+    untagUser: userTags.untag,
+    listUserTags: userTags.list,
     createAccessKey,
     listAccessKeys,
     updateAccessKey,
@@ -76,22 +85,35 @@ export const identityHandlers = guarded(
     createGroup,
     getGroup,
     listGroups,
+    updateGroup,
     deleteGroup,
     addUserToGroup,
     removeUserFromGroup,
     listGroupsForUser,
     createPolicy,
+    createPolicyVersion,
     getPolicy,
     getPolicyVersion,
     listPolicyVersions,
+    setDefaultPolicyVersion,
+    deletePolicyVersion,
+    listEntitiesForPolicy,
     listPolicies,
     deletePolicy,
+    tagPolicy: policyTags.tag,
+    untagPolicy: policyTags.untag,
+    listPolicyTags: policyTags.list,
     createRole,
     getRole,
     listRoles,
     updateRole,
+    updateRoleDescription,
     updateAssumeRolePolicy,
     deleteRole,
+    tagRole: roleTags.tag,
+    untagRole: roleTags.untag,
+    listRoleTags: roleTags.list,
+    listInstanceProfilesForRole,
     putUserPolicy: ofUser.put,
     getUserPolicy: async (request: GetUserPolicyRequest, context: Context) => {
       const { name: userName, ...policy } = await ofUser.get(request, context);

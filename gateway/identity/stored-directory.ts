@@ -4,7 +4,9 @@ import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
 import type { AccountState } from "./domain/account-state.ts";
 import type { StoredDirectory } from "./directory.ts";
 import type { IdentityStates } from "./identities.ts";
-import { pathName, principalsOf } from "./domain/principals.ts";
+import { documentOf } from "./domain/documents.ts";
+import { findPolicyByArn } from "./domain/managed-policies.ts";
+import { principalsOf } from "./domain/principals.ts";
 
 /** The lookups of requests over what was created at run time. */
 export const storedDirectory = (
@@ -38,11 +40,8 @@ export const storedDirectory = (
       return key;
     },
     findPolicy: (policyArn) => {
-      const arn = parseArn(policyArn);
-      const name = /^policy\/(?:.*\/)?([^/]+)$/.exec(arn?.resource ?? "")?.[1];
-      if (arn === undefined || name === undefined) return undefined;
-      const record = identities.state(arn.account).policy.get(name.toLowerCase());
-      return record !== undefined && arn.resource === `policy/${pathName(record)}` ? record.document : undefined;
+      const policy = findPolicyByArn(policyArn, (accountId) => identities.state(accountId));
+      return policy && documentOf(policy);
     },
   };
 };

@@ -1,3 +1,5 @@
+import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
+
 import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { accessRules, decideCall, refuseCall } from "../../../services/kit/access/decide.ts";
 import type { Resource } from "../../../services/kit/access/decide.ts";
@@ -7,7 +9,9 @@ import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts"
 import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Application, Context } from "../application.ts";
 import type { HolderKind } from "../domain/entities.ts";
-import { declaredName, entityArn, findDeclaredUser } from "../domain/entities.ts";
+import { commonAccount } from "../domain/common-policies.ts";
+import { declaredName, findDeclaredUser } from "../domain/entities.ts";
+import { entityArn } from "../domain/entity-arn.ts";
 import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 
@@ -40,7 +44,11 @@ export const guard: Guard<Application, undefined> = async (request, context) => 
 const resourceOf = ({ resource }: Question, context: Context): Resource => {
   const { accountId } = context.caller;
   const given = parseArn(resource);
-  if (given !== undefined) return { arn: resource, ownerAccountId: given.account };
+  if (given !== undefined) {
+    // Each account has the common policies as its own, to read them.
+    const isShared = given.account === commonAccount && context.method.idempotency === Idempotency.NO_SIDE_EFFECTS;
+    return { arn: resource, ownerAccountId: isShared ? accountId : given.account };
+  }
   const [kind = "", name = ""] = resource.split("/", 2);
   return { arn: arnOf(context, kind as HolderKind | "policy", name), ownerAccountId: accountId };
 };

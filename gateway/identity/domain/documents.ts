@@ -1,3 +1,4 @@
+import type { PolicyRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { parseIdentityPolicy } from "../../../services/kit/identity/identity-policies.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
 import { parseJson } from "../../../services/kit/json/parse-json.ts";
@@ -10,6 +11,10 @@ export const identityDocument = (text: string): string => checked(text, parseIde
 
 /** Returns a trust policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
 export const trustDocument = (text: string): string => checked(text, parseTrustPolicy);
+
+/** The document of a managed policy that counts: that of its default version. */
+export const documentOf = ({ versions, defaultVersion }: PolicyRecord): string =>
+  versions.find(({ number }) => number === defaultVersion)?.document ?? "";
 
 /** The characters of a document that count: all but the white space between its parts. */
 export const charactersOf = (text: string): number => withoutSpace(text).length;

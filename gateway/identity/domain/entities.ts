@@ -6,23 +6,15 @@ import type {
   UserRecord,
 } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
-import { parseArn } from "../../../services/kit/arn/arn.ts";
 import type { DeclaredAccounts } from "../application.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { AccountState } from "./account-state.ts";
-import { pathName } from "./principals.ts";
+import { findPolicyByArn } from "./managed-policies.ts";
 
 /** What policies are put on. */
 export type HolderKind = "user" | "group" | "role";
 export type Holder = UserRecord | GroupRecord | RoleRecord;
-
-/** `arn:aws:iam::111122223333:user/team/alice`. */
-export const entityArn = (
-  accountId: string,
-  kind: HolderKind | "policy",
-  record: { readonly name: string; readonly path?: string },
-): string => `arn:aws:iam::${accountId}:${kind}/${pathName({ path: record.path ?? "/", name: record.name })}`;
 
 /** The name and the path of a declared user, whose name is written with its path. */
 export const declaredName = (user: Pick<User, "name">): { readonly name: string; readonly path: string } => {
@@ -85,13 +77,10 @@ export const exceeded = (quota: string, limit: number): Error =>
 
 export const conflict = (remedy: string): Error => fault(ErrorReason.DELETE_CONFLICT, { remedy });
 
-/** The managed policy with this ARN of the account. Throws NO_SUCH_ENTITY. */
+/** The managed policy with this ARN of the account, or a common one. Throws NO_SUCH_ENTITY. */
 export const policyByArn = (accountId: string, state: AccountState, policyArn: string): PolicyRecord => {
-  const arn = parseArn(policyArn);
-  const name = /^policy\/(?:.*\/)?([^/]+)$/.exec(arn?.resource ?? "")?.[1];
-  const found = name === undefined ? undefined : state.policy.get(name.toLowerCase());
-  if (arn?.account !== accountId || found === undefined || arn.resource !== `policy/${pathName(found)}`)
-    throw noSuch("policy", policyArn);
+  const found = findPolicyByArn(policyArn, (account) => (account === accountId ? state : undefined));
+  if (found === undefined) throw noSuch("policy", policyArn);
   return found;
 };
 

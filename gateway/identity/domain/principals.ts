@@ -7,7 +7,9 @@ import type {
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
 import type { AccountState } from "./account-state.ts";
-import { withoutSpace } from "./documents.ts";
+import { documentOf, withoutSpace } from "./documents.ts";
+import { pathName } from "./entity-arn.ts";
+import { findReferred } from "./managed-policies.ts";
 
 /** The principals of an account as requests meet them. */
 export interface Principals {
@@ -33,10 +35,6 @@ export const principalsOf = (accountId: string, state: AccountState): Principals
   }
   return principals;
 };
-
-/** The name with which principals are named in ARNs: `team/alice` of the path `/team/`. */
-export const pathName = ({ path, name }: { readonly path: string; readonly name: string }): string =>
-  `${path.slice(1)}${name}`;
 
 /** The documents of a user's policies and its groups', as they are in the state. */
 const policiesOfUser = (user: UserRecord, state: AccountState): string[] => [
@@ -89,8 +87,8 @@ const documentsOf = (held: HeldPolicies | undefined, state: AccountState): strin
     ? []
     : [
         ...inlineDocuments.of(held),
-        ...held.attached.flatMap((name) => {
-          const policy = state.policy.get(name.toLowerCase());
+        ...held.attached.flatMap((reference) => {
+          const policy = findReferred(state, reference);
           return policy === undefined ? [] : managedDocuments.of(policy);
         }),
       ];
@@ -115,4 +113,4 @@ const inlineDocuments = keptWith(({ inline }: HeldPolicies) =>
     .toSorted()
     .map((name) => withoutSpace(inline[name] ?? "")),
 );
-const managedDocuments = keptWith(({ document }: PolicyRecord) => withoutSpace(document));
+const managedDocuments = keptWith((policy: PolicyRecord) => withoutSpace(documentOf(policy)));

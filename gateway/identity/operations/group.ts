@@ -11,20 +11,21 @@ import type {
   ListGroupsForUserRequest,
   ListGroupsRequest,
   RemoveUserFromGroupRequest,
+  UpdateGroupRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
-import type { AccountState } from "../domain/account-state.ts";
+import type { AccountState, Change } from "../domain/account-state.ts";
 import {
   assertFree,
   conflict,
-  entityArn,
   exceeded,
   findDeclaredUser,
   getChangeable,
   getRecord,
   heldBy,
 } from "../domain/entities.ts";
+import { entityArn } from "../domain/entity-arn.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 import { storedUser } from "./user.ts";
@@ -66,6 +67,24 @@ export const listGroups = async (request: ListGroupsRequest, context: Context) =
   const { items, ...page } = pageOf(context, request, all, ({ groupName }) => groupName, [pathPrefix]);
   return { groups: [...items], ...page };
 };
+
+/** Changes the name or the path of a group. Refuses, in this order: NO_SUCH_ENTITY, ENTITY_EXISTS. */
+export const updateGroup = async (
+  { groupName = "", newPath, newGroupName }: UpdateGroupRequest,
+  { app, caller }: Context,
+) =>
+  app.identities.change(caller.accountId, (state) => {
+    const group = getRecord(state, "group", groupName);
+    const record = { ...group, path: newPath ?? group.path, name: newGroupName ?? group.name };
+    const [former, name] = [group.name.toLowerCase(), record.name.toLowerCase()];
+    if (name !== former) assertFree(app.accounts, caller.accountId, state, "group", record.name, Infinity);
+    const members = membersOf(state, group).map((user): Change => {
+      const groups = user.groups.map((each) => (each === group.name ? record.name : each)).toSorted();
+      return { kind: "user", name: user.name.toLowerCase(), record: { ...user, groups } };
+    });
+    const renamed: Change[] = name === former ? [] : [{ kind: "group", name: former, record: undefined }];
+    return { changes: [...renamed, { kind: "group", name, record }, ...members], result: {} };
+  });
 
 /** Deletes a group. Refuses, in this order: NO_SUCH_ENTITY, DELETE_CONFLICT. */
 export const deleteGroup = async ({ groupName = "" }: DeleteGroupRequest, { app, caller }: Context) =>

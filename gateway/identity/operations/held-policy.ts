@@ -6,7 +6,6 @@ import type { Change } from "../domain/account-state.ts";
 import { charactersOf, identityDocument } from "../domain/documents.ts";
 import type { Holder, HolderKind } from "../domain/entities.ts";
 import {
-  entityArn,
   exceeded,
   findDeclaredRole,
   findDeclaredUser,
@@ -16,6 +15,7 @@ import {
   noSuch,
   policyByArn,
 } from "../domain/entities.ts";
+import { findReferred, policyArnOf, referenceTo } from "../domain/managed-policies.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 
@@ -38,14 +38,14 @@ export const heldPolicyOperations = <Request extends HeldPolicyRequest>(
   const change = (
     { app, caller }: Context,
     request: Request,
-    decide: (held: HeldPolicies, policyNamed: (arn: string) => string) => Pick<HeldPolicies, "inline" | "attached">,
+    decide: (held: HeldPolicies, referenceOf: (arn: string) => string) => Pick<HeldPolicies, "inline" | "attached">,
   ) =>
     app.identities.change(caller.accountId, (state) => {
       const { accountId } = caller;
       const holder: Holder = getChangeable(app.accounts, accountId, state, kind, nameOf(request) ?? "");
       const held = heldBy(holder);
-      const policyNamed = (arn: string): string => policyByArn(accountId, state, arn).name;
-      const policies = { ...held, ...decide(held, policyNamed) };
+      const referenceOf = (arn: string): string => referenceTo(policyByArn(accountId, state, arn));
+      const policies = { ...held, ...decide(held, referenceOf) };
       const record = { ...holder, policies };
       const changes = [{ kind, name: holder.name.toLowerCase(), record } as unknown as Change];
       return { changes, result: {} };
@@ -92,27 +92,33 @@ export const heldPolicyOperations = <Request extends HeldPolicyRequest>(
         return { inline: Object.fromEntries(Object.entries(inline).filter(([name]) => name !== policyName)), attached };
       }),
     attach: async (request: Request, context: Context) =>
-      change(context, request, ({ inline, attached }, policyNamed) => {
-        const name = policyNamed(request.policyArn ?? "");
-        const all = [...attached.filter((each) => each !== name), name];
+      change(context, request, ({ inline, attached }, referenceOf) => {
+        const reference = referenceOf(request.policyArn ?? "");
+        const all = [...attached.filter((each) => each !== reference), reference];
         const { attachedPoliciesMax } = limits;
         if (all.length > attachedPoliciesMax) throw exceeded("attached policies", attachedPoliciesMax);
         return { inline, attached: all };
       }),
     detach: async (request: Request, context: Context) =>
-      change(context, request, ({ inline, attached }, policyNamed) => {
-        const name = policyNamed(request.policyArn ?? "");
-        if (!attached.includes(name)) throw noSuch("policy", request.policyArn ?? "");
-        return { inline, attached: attached.filter((each) => each !== name) };
+      change(context, request, ({ inline, attached }, referenceOf) => {
+        const reference = referenceOf(request.policyArn ?? "");
+        if (!attached.includes(reference)) throw noSuch("policy", request.policyArn ?? "");
+        return { inline, attached: attached.filter((each) => each !== reference) };
       }),
     listAttached: async (request: Request, context: Context) => {
       const { accountId } = context.caller;
       const state = context.app.identities.state(accountId);
-      const all = read(context, request).attached.map((policyName) => ({
-        policyName,
-        policyArn: entityArn(accountId, "policy", getRecord(state, "policy", policyName)),
-      }));
-      const { items, ...page } = pageOf(context, request, all, ({ policyName }) => policyName, [nameOf(request)]);
+      const all = read(context, request).attached.flatMap((reference) => {
+        const policy = findReferred(state, reference);
+        return policy ? [{ policyName: policy.name, policyArn: policyArnOf(accountId, policy) }] : [];
+      });
+      const { items, ...page } = pageOf(
+        context,
+        request,
+        all,
+        ({ policyName, policyArn }) => `${policyName} ${policyArn}`,
+        [nameOf(request)],
+      );
       return { attachedPolicies: [...items], ...page };
     },
   };

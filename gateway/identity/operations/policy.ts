@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
@@ -7,37 +8,44 @@ import type {
   CreatePolicyRequest,
   DeletePolicyRequest,
   GetPolicyRequest,
-  GetPolicyVersionRequest,
+  ListEntitiesForPolicyRequest,
   ListPoliciesRequest,
-  ListPolicyVersionsRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
 import type { AccountState } from "../domain/account-state.ts";
-import { charactersOf, identityDocument } from "../domain/documents.ts";
+import { commonPolicies } from "../domain/common-policies.ts";
 import type { Holder } from "../domain/entities.ts";
-import { assertFree, conflict, entityArn, exceeded, heldBy, noSuch, policyByArn } from "../domain/entities.ts";
+import { assertFree, conflict, heldBy, policyByArn, withTags } from "../domain/entities.ts";
+import { policyArnOf, referenceTo } from "../domain/managed-policies.ts";
+import { checkedManaged, versionId, withVersion } from "../domain/policy-versions.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
+import { tagList, tagOperations } from "./tags.ts";
 
-const onlyVersion = "v1";
+type PolicyTagsRequest = Message & { readonly policyArn?: string };
 
 /** Creates a managed policy. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
 export const createPolicy = async (request: CreatePolicyRequest, { app, caller }: Context) => {
-  const { policyName: name = "", path = "/", policyDocument = "", description } = request;
+  const { policyName: name = "", path = "/", policyDocument = "", description, tags } = request;
   const { accountId } = caller;
-  const document = identityDocument(policyDocument);
-  const { managedPolicyCharactersMax, policiesMax } = limits;
-  if (charactersOf(document) > managedPolicyCharactersMax) throw exceeded("PolicySize", managedPolicyCharactersMax);
+  const document = checkedManaged(policyDocument);
   return app.identities.change(accountId, (state) => {
-    assertFree(app.accounts, accountId, state, "policy", name, policiesMax);
-    const id = `ANPA${app.ids.token(17, idAlphabet)}`;
-    const createdMs = BigInt(app.clock.now());
-    const own = { name, path, id, createdMs, document, ...(description === undefined ? {} : { description }) };
-    const record = create(PolicyRecordSchema, own);
+    assertFree(app.accounts, accountId, state, "policy", name, limits.policiesMax);
+    const nowMs = app.clock.now();
+    const empty = create(PolicyRecordSchema, {
+      name,
+      path,
+      id: `ANPA${app.ids.token(17, idAlphabet)}`,
+      createdMs: BigInt(nowMs),
+      ...(description === undefined ? {} : { description }),
+      tags: withTags({}, tags),
+    });
+    const { policy, added } = withVersion(empty, document, nowMs);
+    const record = { ...policy, defaultVersion: added.number };
     return {
       changes: [{ kind: "policy", name: name.toLowerCase(), record }],
-      result: { policy: policyMessage(accountId, record, state) },
+      result: { policy: { ...policyMessage(accountId, record, state), tags: tagList(record.tags) } },
     };
   });
 };
@@ -45,40 +53,50 @@ export const createPolicy = async (request: CreatePolicyRequest, { app, caller }
 /** Returns a managed policy. Refuses: NO_SUCH_ENTITY. */
 export const getPolicy = async ({ policyArn = "" }: GetPolicyRequest, { app, caller }: Context) => {
   const state = app.identities.state(caller.accountId);
-  return { policy: policyMessage(caller.accountId, policyByArn(caller.accountId, state, policyArn), state) };
+  const record = policyByArn(caller.accountId, state, policyArn);
+  return { policy: { ...policyMessage(caller.accountId, record, state), tags: tagList(record.tags) } };
 };
 
-/** Returns the document of a managed policy. Refuses: NO_SUCH_ENTITY. */
-export const getPolicyVersion = async (
-  { policyArn = "", versionId = "" }: GetPolicyVersionRequest,
-  { app, caller }: Context,
-) => {
-  const record = policyByArn(caller.accountId, app.identities.state(caller.accountId), policyArn);
-  if (versionId !== onlyVersion) throw noSuch("policy version", versionId);
-  return { policyVersion: { ...versionMessage(record), document: record.document } };
-};
-
-/** Lists the one version of a managed policy. Refuses: NO_SUCH_ENTITY. */
-export const listPolicyVersions = async (request: ListPolicyVersionsRequest, context: Context) => {
-  const { app, caller } = context;
-  const record = policyByArn(caller.accountId, app.identities.state(caller.accountId), request.policyArn ?? "");
-  const all = [versionMessage(record)];
-  const { items, ...page } = pageOf(context, request, all, ({ versionId }) => versionId, [request.policyArn]);
-  return { versions: [...items], ...page };
-};
-
-/** Lists the managed policies of the account. */
+/** Lists the managed policies of the account, and the common ones. */
 export const listPolicies = async (request: ListPoliciesRequest, context: Context) => {
   const { accountId } = context.caller;
   const state = context.app.identities.state(accountId);
   const { pathPrefix, scope, onlyAttached = false } = request;
-  const all = [...(scope === "AWS" ? [] : state.policy.values())]
+  const common = scope === "Local" ? [] : commonPolicies.values();
+  const own = scope === "AWS" ? [] : state.policy.values();
+  const all = [...common, ...own]
     .filter(({ path }) => path.startsWith(pathPrefix ?? ""))
     .map((record) => policyMessage(accountId, record, state))
     .filter(({ attachmentCount }) => !onlyAttached || attachmentCount > 0);
   const filters = [pathPrefix, scope, String(onlyAttached)];
-  const { items, ...page } = pageOf(context, request, all, ({ policyName }) => policyName, filters);
+  const { items, ...page } = pageOf(context, request, all, ({ policyName, arn }) => `${policyName} ${arn}`, filters);
   return { policies: [...items], ...page };
+};
+
+/** Lists what a managed policy is attached to. Refuses: NO_SUCH_ENTITY. */
+export const listEntitiesForPolicy = async (request: ListEntitiesForPolicyRequest, context: Context) => {
+  const { accountId } = context.caller;
+  const { policyArn = "", entityFilter, pathPrefix = "", policyUsageFilter } = request;
+  const state = context.app.identities.state(accountId);
+  const reference = referenceTo(policyByArn(accountId, state, policyArn));
+  const all = (["Group", "User", "Role"] as const).flatMap((kind) =>
+    policyUsageFilter === "PermissionsBoundary" || (entityFilter ?? kind) !== kind
+      ? []
+      : attachedTo<Holder>(holdersOf(state)[kind], reference)
+          .filter((holder) => ("path" in holder ? holder.path : "/").startsWith(pathPrefix))
+          .map((holder) => ({ kind, name: holder.name, id: holder.id })),
+  );
+  const positions = { Group: 0, User: 1, Role: 2 };
+  const filters = [policyArn, entityFilter, pathPrefix, policyUsageFilter];
+  const positionOf = (each: (typeof all)[number]): string => `${positions[each.kind]}${each.name}`;
+  const { items, ...page } = pageOf(context, request, all, positionOf, filters);
+  const ofKind = (kind: keyof typeof positions) => items.filter((item) => item.kind === kind);
+  return {
+    policyGroups: ofKind("Group").map((group) => ({ groupName: group.name, groupId: group.id })),
+    policyUsers: ofKind("User").map((user) => ({ userName: user.name, userId: user.id })),
+    policyRoles: ofKind("Role").map((role) => ({ roleName: role.name, roleId: role.id })),
+    ...page,
+  };
 };
 
 /** Deletes a managed policy. Refuses, in this order: NO_SUCH_ENTITY, DELETE_CONFLICT. */
@@ -86,29 +104,41 @@ export const deletePolicy = async ({ policyArn = "" }: DeletePolicyRequest, { ap
   app.identities.change(caller.accountId, (state) => {
     const record = policyByArn(caller.accountId, state, policyArn);
     if (attachmentsOf(record, state) > 0) throw conflict("detach the policy from all entities");
+    if (record.versions.length > 1) throw conflict("delete all versions of the policy but the default one");
     return { changes: [{ kind: "policy", name: record.name.toLowerCase(), record: undefined }], result: {} };
   });
 
-const attachmentsOf = ({ name }: PolicyRecord, state: AccountState): number => {
-  const holders: Holder[] = [...state.user.values(), ...state.group.values(), ...state.role.values()];
-  return holders.filter((holder) => heldBy(holder).attached.includes(name)).length;
-};
+/** The operations on the tags of a managed policy. */
+export const policyTags = tagOperations({
+  kind: "policy",
+  nameOf: ({ policyArn }: PolicyTagsRequest) => policyArn,
+  getChangeable: ({ caller }, state, { policyArn = "" }) => policyByArn(caller.accountId, state, policyArn),
+  read: async ({ app, caller }, { policyArn = "" }) =>
+    tagList(policyByArn(caller.accountId, app.identities.state(caller.accountId), policyArn).tags),
+});
+
+/** Everything that policies can be attached to. */
+const holdersOf = ({ user, group, role }: AccountState) => ({
+  Group: [...group.values()],
+  User: [...user.values()],
+  Role: [...role.values()],
+});
+
+const attachedTo = <H extends Holder>(holders: readonly H[], reference: string): H[] =>
+  holders.filter((holder) => heldBy(holder).attached.includes(reference));
+
+const attachmentsOf = (policy: PolicyRecord, state: AccountState): number =>
+  attachedTo<Holder>(Object.values(holdersOf(state)).flat(), referenceTo(policy)).length;
 
 const policyMessage = (accountId: string, record: PolicyRecord, state: AccountState) => ({
   policyName: record.name,
   policyId: record.id,
-  arn: entityArn(accountId, "policy", record),
+  arn: policyArnOf(accountId, record),
   path: record.path,
-  defaultVersionId: onlyVersion,
+  defaultVersionId: versionId({ number: record.defaultVersion }),
   attachmentCount: attachmentsOf(record, state),
   isAttachable: true,
   ...(record.description === undefined ? {} : { description: record.description }),
   createDate: timestampFromMs(Number(record.createdMs)),
-  updateDate: timestampFromMs(Number(record.createdMs)),
-});
-
-const versionMessage = ({ createdMs }: PolicyRecord) => ({
-  versionId: onlyVersion,
-  isDefaultVersion: true,
-  createDate: timestampFromMs(Number(createdMs)),
+  updateDate: timestampFromMs(Number(record.versions.at(-1)?.createdMs ?? record.createdMs)),
 });

@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
@@ -7,10 +8,13 @@ import type {
   CreateRoleRequest,
   DeleteRoleRequest,
   GetRoleRequest,
+  ListInstanceProfilesForRoleRequest,
   ListRolesRequest,
   UpdateAssumeRolePolicyRequest,
+  UpdateRoleDescriptionRequest,
   UpdateRoleRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { GetRoleRequestSchema } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { Role } from "../../../services/kit/accounts/accounts.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
@@ -18,7 +22,6 @@ import { charactersOf, trustDocument } from "../domain/documents.ts";
 import {
   assertFree,
   conflict,
-  entityArn,
   exceeded,
   findDeclaredRole,
   getChangeable,
@@ -26,12 +29,15 @@ import {
   heldBy,
   withTags,
 } from "../domain/entities.ts";
+import { entityArn } from "../domain/entity-arn.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
-import { tagList } from "./user.ts";
+import { tagList, tagOperations } from "./tags.ts";
 
 const secondsDefault = 3_600;
+
+type RoleTagsRequest = Message & { readonly roleName?: string };
 
 /** Creates a role. Refuses, in this order: INVALID_VALUE, MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
 export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
@@ -85,6 +91,15 @@ export const updateRole = async (request: UpdateRoleRequest, context: Context) =
     sessionSecondsMax: request.maxSessionDuration ?? role.sessionSecondsMax,
   }));
 
+/** Changes the description. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
+export const updateRoleDescription = async (
+  { roleName = "", description = "" }: UpdateRoleDescriptionRequest,
+  context: Context,
+) => {
+  await changeRole(context, roleName, (role) => ({ ...role, description }));
+  return getRole(create(GetRoleRequestSchema, { roleName }), context);
+};
+
 /**
  * Replaces the trust policy. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, DECLARED_ENTITY, NO_SUCH_ENTITY.
  */
@@ -104,6 +119,25 @@ export const deleteRole = async ({ roleName = "" }: DeleteRoleRequest, { app, ca
     if (heldBy(role).attached.length > 0) throw conflict("detach all policies");
     return { changes: [{ kind: "role", name: role.name.toLowerCase(), record: undefined }], result: {} };
   });
+
+/** The operations on the tags of a role. */
+export const roleTags = tagOperations({
+  kind: "role",
+  nameOf: ({ roleName }: RoleTagsRequest) => roleName,
+  getChangeable: ({ app, caller }, state, { roleName = "" }) =>
+    getChangeable(app.accounts, caller.accountId, state, "role", roleName),
+  read: async (context, { roleName = "" }) =>
+    (await getRole(create(GetRoleRequestSchema, { roleName }), context)).role.tags,
+});
+
+/** Lists nothing, of a role that is there. Refuses: NO_SUCH_ENTITY. */
+export const listInstanceProfilesForRole = async (
+  { roleName = "" }: ListInstanceProfilesForRoleRequest,
+  context: Context,
+) => {
+  await getRole(create(GetRoleRequestSchema, { roleName }), context);
+  return { instanceProfiles: [], isTruncated: false };
+};
 
 const changeRole = ({ app, caller }: Context, roleName: string, change: (role: RoleRecord) => RoleRecord) =>
   app.identities.change(caller.accountId, (state) => {

@@ -1,4 +1,4 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
@@ -8,12 +8,10 @@ import type {
   CreateUserRequest,
   DeleteUserRequest,
   GetUserRequest,
-  ListUserTagsRequest,
   ListUsersRequest,
-  TagUserRequest,
-  UntagUserRequest,
   UpdateUserRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { GetUserRequestSchema } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { UserSchema } from "../../../gen/quartet/identity/v1/principal_pb.ts";
 import type { User } from "../../../services/kit/accounts/accounts.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
@@ -24,19 +22,20 @@ import {
   assertFree,
   conflict,
   declaredName,
-  entityArn,
   findDeclaredUser,
   getChangeable,
   getRecord,
   heldBy,
   noSuch,
-  withoutTags,
   withTags,
 } from "../domain/entities.ts";
+import { entityArn } from "../domain/entity-arn.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
+import { tagList, tagOperations } from "./tags.ts";
 
 type UserMessage = MessageInitShape<typeof UserSchema>;
+type UserTagsRequest = Message & { readonly userName?: string };
 
 /** Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED. */
 export const createUser = async ({ userName: name = "", path = "/", tags }: CreateUserRequest, context: Context) => {
@@ -116,32 +115,17 @@ export const deleteUser = async ({ userName = "" }: DeleteUserRequest, { app, ca
   });
 };
 
-/** Adds tags to a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, LIMIT_EXCEEDED. */
-export const tagUser = async ({ userName = "", tags }: TagUserRequest, context: Context) =>
-  changeTags(context, userName, (own) => withTags(own, tags));
-
-/** Removes tags of a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
-export const untagUser = async ({ userName = "", tagKeys }: UntagUserRequest, context: Context) =>
-  changeTags(context, userName, (own) => withoutTags(own, tagKeys));
-
-/** Lists the tags of a user. Refuses: NO_SUCH_ENTITY. */
-export const listUserTags = async (request: ListUserTagsRequest, context: Context) => {
-  const { user } = await getUser({ ...request, $typeName: "quartet.identity.v1.GetUserRequest" }, context);
-  const tags = "tags" in user ? user.tags : [];
-  const { items, ...page } = pageOf(context, request, tags, ({ key }) => key, [request.userName]);
-  return { tags: [...items], ...page };
-};
-
-const changeTags = (
-  { app, caller }: Context,
-  userName: string,
-  change: (own: Readonly<Record<string, string>>) => Record<string, string>,
-) =>
-  app.identities.change(caller.accountId, (state) => {
-    const user = getChangeable(app.accounts, caller.accountId, state, "user", userName);
-    const changed = { ...user, tags: change(user.tags) };
-    return { changes: [put(changed)], result: {} };
-  });
+/** The operations on the tags of a user. */
+export const userTags = tagOperations({
+  kind: "user",
+  nameOf: ({ userName }: UserTagsRequest) => userName,
+  getChangeable: ({ app, caller }, state, { userName = "" }) =>
+    getChangeable(app.accounts, caller.accountId, state, "user", userName),
+  read: async (context, { userName = "" }) => {
+    const { user } = await getUser(create(GetUserRequestSchema, { userName }), context);
+    return "tags" in user ? user.tags : [];
+  },
+});
 
 const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });
 
@@ -167,9 +151,3 @@ const declaredUser = (accountId: string, user: User) => {
     tags: tagList(user.tags ?? {}),
   } satisfies UserMessage;
 };
-
-/** Tags in order of their keys. */
-export const tagList = (tags: Readonly<Record<string, string>>) =>
-  Object.entries(tags)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => ({ key, value }));

@@ -8,6 +8,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Tag } from "./tag_pb.ts";
+import { file_quartet_identity_v1_tag } from "./tag_pb.ts";
 import { file_quartet_traits_v1_binding } from "../../traits/v1/binding_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/policy.proto.
  */
 export const file_quartet_identity_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("CiBxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeS5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSLVAgoGUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhEKCXBvbGljeV9pZBgCIAEoCRILCgNhcm4YAyABKAkSDAoEcGF0aBgEIAEoCRIaChJkZWZhdWx0X3ZlcnNpb25faWQYBSABKAkSHQoQYXR0YWNobWVudF9jb3VudBgGIAEoBUgAiAEBEhoKDWlzX2F0dGFjaGFibGUYByABKAhIAYgBARIYCgtkZXNjcmlwdGlvbhgIIAEoCUgCiAEBEi8KC2NyZWF0ZV9kYXRlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEwoRX2F0dGFjaG1lbnRfY291bnRCEAoOX2lzX2F0dGFjaGFibGVCDgoMX2Rlc2NyaXB0aW9uIrYBCg1Qb2xpY3lWZXJzaW9uEhsKCGRvY3VtZW50GAEgASgJQgSopx8BSACIAQESEgoKdmVyc2lvbl9pZBgCIAEoCRIfChJpc19kZWZhdWx0X3ZlcnNpb24YAyABKAhIAYgBARIvCgtjcmVhdGVfZGF0ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX2RvY3VtZW50QhUKE19pc19kZWZhdWx0X3ZlcnNpb24iOQoOQXR0YWNoZWRQb2xpY3kSEwoLcG9saWN5X25hbWUYASABKAkSEgoKcG9saWN5X2FybhgCIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_binding]);
+  fileDesc("CiBxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeS5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSL9AgoGUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhEKCXBvbGljeV9pZBgCIAEoCRILCgNhcm4YAyABKAkSDAoEcGF0aBgEIAEoCRIaChJkZWZhdWx0X3ZlcnNpb25faWQYBSABKAkSHQoQYXR0YWNobWVudF9jb3VudBgGIAEoBUgAiAEBEhoKDWlzX2F0dGFjaGFibGUYByABKAhIAYgBARIYCgtkZXNjcmlwdGlvbhgIIAEoCUgCiAEBEi8KC2NyZWF0ZV9kYXRlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgLIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnQhMKEV9hdHRhY2htZW50X2NvdW50QhAKDl9pc19hdHRhY2hhYmxlQg4KDF9kZXNjcmlwdGlvbiK2AQoNUG9saWN5VmVyc2lvbhIbCghkb2N1bWVudBgBIAEoCUIEqKcfAUgAiAEBEhIKCnZlcnNpb25faWQYAiABKAkSHwoSaXNfZGVmYXVsdF92ZXJzaW9uGAMgASgISAGIAQESLwoLY3JlYXRlX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9kb2N1bWVudEIVChNfaXNfZGVmYXVsdF92ZXJzaW9uIjkKDkF0dGFjaGVkUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhIKCnBvbGljeV9hcm4YAiABKAkiMwoLUG9saWN5R3JvdXASEgoKZ3JvdXBfbmFtZRgBIAEoCRIQCghncm91cF9pZBgCIAEoCSIwCgpQb2xpY3lVc2VyEhEKCXVzZXJfbmFtZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjAKClBvbGljeVJvbGUSEQoJcm9sZV9uYW1lGAEgASgJEg8KB3JvbGVfaWQYAiABKAliBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
 
 /**
  * A managed policy without its document.
@@ -46,7 +48,7 @@ export type Policy = Message<"quartet.identity.v1.Policy"> & {
   path: string;
 
   /**
-   * Always `v1`.
+   * `v1`, or the version that was made the default one.
    *
    * @generated from field: string default_version_id = 5;
    */
@@ -79,9 +81,18 @@ export type Policy = Message<"quartet.identity.v1.Policy"> & {
   createDate?: Timestamp | undefined;
 
   /**
+   * When its newest version was created.
+   *
    * @generated from field: google.protobuf.Timestamp update_date = 10;
    */
   updateDate?: Timestamp | undefined;
+
+  /**
+   * Unset in listings.
+   *
+   * @generated from field: repeated quartet.identity.v1.Tag tags = 11;
+   */
+  tags: Tag[];
 };
 
 /**
@@ -92,7 +103,7 @@ export const PolicySchema: GenMessage<Policy> = /*@__PURE__*/
   messageDesc(file_quartet_identity_v1_policy, 0);
 
 /**
- * The one version of a managed policy.
+ * A version of a managed policy.
  *
  * @generated from message quartet.identity.v1.PolicyVersion
  */
@@ -105,14 +116,14 @@ export type PolicyVersion = Message<"quartet.identity.v1.PolicyVersion"> & {
   document?: string | undefined;
 
   /**
-   * `v1`.
+   * `v1`, and so on.
    *
    * @generated from field: string version_id = 2;
    */
   versionId: string;
 
   /**
-   * Always true.
+   * Whether its document is the one that counts.
    *
    * @generated from field: optional bool is_default_version = 3;
    */
@@ -154,4 +165,82 @@ export type AttachedPolicy = Message<"quartet.identity.v1.AttachedPolicy"> & {
  */
 export const AttachedPolicySchema: GenMessage<AttachedPolicy> = /*@__PURE__*/
   messageDesc(file_quartet_identity_v1_policy, 2);
+
+/**
+ * A group to which a policy is attached.
+ *
+ * @generated from message quartet.identity.v1.PolicyGroup
+ */
+export type PolicyGroup = Message<"quartet.identity.v1.PolicyGroup"> & {
+  /**
+   * @generated from field: string group_name = 1;
+   */
+  groupName: string;
+
+  /**
+   * `AGPA…`.
+   *
+   * @generated from field: string group_id = 2;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.PolicyGroup.
+ * Use `create(PolicyGroupSchema)` to create a new message.
+ */
+export const PolicyGroupSchema: GenMessage<PolicyGroup> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_policy, 3);
+
+/**
+ * A user to whom a policy is attached.
+ *
+ * @generated from message quartet.identity.v1.PolicyUser
+ */
+export type PolicyUser = Message<"quartet.identity.v1.PolicyUser"> & {
+  /**
+   * @generated from field: string user_name = 1;
+   */
+  userName: string;
+
+  /**
+   * `AIDA…`.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.PolicyUser.
+ * Use `create(PolicyUserSchema)` to create a new message.
+ */
+export const PolicyUserSchema: GenMessage<PolicyUser> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_policy, 4);
+
+/**
+ * A role to which a policy is attached.
+ *
+ * @generated from message quartet.identity.v1.PolicyRole
+ */
+export type PolicyRole = Message<"quartet.identity.v1.PolicyRole"> & {
+  /**
+   * @generated from field: string role_name = 1;
+   */
+  roleName: string;
+
+  /**
+   * `AROA…`.
+   *
+   * @generated from field: string role_id = 2;
+   */
+  roleId: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.PolicyRole.
+ * Use `create(PolicyRoleSchema)` to create a new message.
+ */
+export const PolicyRoleSchema: GenMessage<PolicyRole> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_policy, 5);
 

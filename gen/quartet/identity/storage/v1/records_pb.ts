@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/storage/v1/records.proto.
  */
 export const file_quartet_identity_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2lkZW50aXR5L3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxIiAKDURhdGFLZXlSZWNvcmQSDwoHd3JhcHBlZBgBIAEoDCJPCg1BY2NvdW50UmVjb3JkEgwKBG5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARISCgpjcmVhdGVkX21zGAMgASgDQggKBl9lbWFpbCKWAQoMSGVsZFBvbGljaWVzEkUKBmlubGluZRgBIAMoCzI1LnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMuSW5saW5lRW50cnkSEAoIYXR0YWNoZWQYAiADKAkaLQoLSW5saW5lRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKDAgoKVXNlclJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxI7Cghwb2xpY2llcxgFIAEoCzIpLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMSDgoGZ3JvdXBzGAYgAygJEj8KBHRhZ3MYByADKAsyMS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuVXNlclJlY29yZC5UYWdzRW50cnkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKC0dyb3VwUmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEjsKCHBvbGljaWVzGAUgASgLMikucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLkhlbGRQb2xpY2llcyLCAgoKUm9sZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMSOwoIcG9saWNpZXMYBCABKAsyKS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuSGVsZFBvbGljaWVzEhQKDHRydXN0X3BvbGljeRgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhsKE3Nlc3Npb25fc2Vjb25kc19tYXgYByABKAUSPwoEdGFncxgIIAMoCzIxLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5Sb2xlUmVjb3JkLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZGVzY3JpcHRpb24ihgEKDFBvbGljeVJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxIQCghkb2N1bWVudBgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBQg4KDF9kZXNjcmlwdGlvbiJiCg9BY2Nlc3NLZXlSZWNvcmQSEQoJdXNlcl9uYW1lGAEgASgJEhUKDXNlYWxlZF9zZWNyZXQYAiABKAwSEQoJaXNfYWN0aXZlGAMgASgIEhIKCmNyZWF0ZWRfbXMYBCABKAMiQAoMS2V5VXNlUmVjb3JkEg8KB3VzZWRfbXMYASABKAMSDwoHc2VydmljZRgCIAEoCRIOCgZyZWdpb24YAyABKAliBnByb3RvMw");
+  fileDesc("CilxdWFydGV0L2lkZW50aXR5L3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxIiAKDURhdGFLZXlSZWNvcmQSDwoHd3JhcHBlZBgBIAEoDCJPCg1BY2NvdW50UmVjb3JkEgwKBG5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARISCgpjcmVhdGVkX21zGAMgASgDQggKBl9lbWFpbCKWAQoMSGVsZFBvbGljaWVzEkUKBmlubGluZRgBIAMoCzI1LnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMuSW5saW5lRW50cnkSEAoIYXR0YWNoZWQYAiADKAkaLQoLSW5saW5lRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKDAgoKVXNlclJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxI7Cghwb2xpY2llcxgFIAEoCzIpLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMSDgoGZ3JvdXBzGAYgAygJEj8KBHRhZ3MYByADKAsyMS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuVXNlclJlY29yZC5UYWdzRW50cnkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKC0dyb3VwUmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEjsKCHBvbGljaWVzGAUgASgLMikucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLkhlbGRQb2xpY2llcyLCAgoKUm9sZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMSOwoIcG9saWNpZXMYBCABKAsyKS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuSGVsZFBvbGljaWVzEhQKDHRydXN0X3BvbGljeRgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhsKE3Nlc3Npb25fc2Vjb25kc19tYXgYByABKAUSPwoEdGFncxgIIAMoCzIxLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5Sb2xlUmVjb3JkLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZGVzY3JpcHRpb24i5wIKDFBvbGljeVJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEkIKCHZlcnNpb25zGAcgAygLMjAucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLlBvbGljeVZlcnNpb25SZWNvcmQSFwoPZGVmYXVsdF92ZXJzaW9uGAggASgFEhQKDGxhc3RfdmVyc2lvbhgJIAEoBRJBCgR0YWdzGAogAygLMjMucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLlBvbGljeVJlY29yZC5UYWdzRW50cnkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2Rlc2NyaXB0aW9uSgQIBRAGUghkb2N1bWVudCJLChNQb2xpY3lWZXJzaW9uUmVjb3JkEg4KBm51bWJlchgBIAEoBRIQCghkb2N1bWVudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDImIKD0FjY2Vzc0tleVJlY29yZBIRCgl1c2VyX25hbWUYASABKAkSFQoNc2VhbGVkX3NlY3JldBgCIAEoDBIRCglpc19hY3RpdmUYAyABKAgSEgoKY3JlYXRlZF9tcxgEIAEoAyJACgxLZXlVc2VSZWNvcmQSDwoHdXNlZF9tcxgBIAEoAxIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlZ2lvbhgDIAEoCWIGcHJvdG8z");
 
 /**
  * A data key, wrapped by the keyring.
@@ -250,7 +250,7 @@ export const RoleRecordSchema: GenMessage<RoleRecord> = /*@__PURE__*/
   messageDesc(file_quartet_identity_storage_v1_records, 5);
 
 /**
- * A managed policy. Its document never changes.
+ * A managed policy.
  *
  * @generated from message quartet.identity.storage.v1.PolicyRecord
  */
@@ -278,18 +278,37 @@ export type PolicyRecord = Message<"quartet.identity.storage.v1.PolicyRecord"> &
   createdMs: bigint;
 
   /**
-   * The document verbatim.
-   *
-   * @generated from field: string document = 5;
-   */
-  document: string;
-
-  /**
    * Unset: none.
    *
    * @generated from field: optional string description = 6;
    */
   description?: string | undefined;
+
+  /**
+   * In order of their numbers. Never empty.
+   *
+   * @generated from field: repeated quartet.identity.storage.v1.PolicyVersionRecord versions = 7;
+   */
+  versions: PolicyVersionRecord[];
+
+  /**
+   * The number of the version that counts.
+   *
+   * @generated from field: int32 default_version = 8;
+   */
+  defaultVersion: number;
+
+  /**
+   * The number of the last version that was made, which may have been deleted.
+   *
+   * @generated from field: int32 last_version = 9;
+   */
+  lastVersion: number;
+
+  /**
+   * @generated from field: map<string, string> tags = 10;
+   */
+  tags: { [key: string]: string };
 };
 
 /**
@@ -298,6 +317,39 @@ export type PolicyRecord = Message<"quartet.identity.storage.v1.PolicyRecord"> &
  */
 export const PolicyRecordSchema: GenMessage<PolicyRecord> = /*@__PURE__*/
   messageDesc(file_quartet_identity_storage_v1_records, 6);
+
+/**
+ * A version of a managed policy. Never changes.
+ *
+ * @generated from message quartet.identity.storage.v1.PolicyVersionRecord
+ */
+export type PolicyVersionRecord = Message<"quartet.identity.storage.v1.PolicyVersionRecord"> & {
+  /**
+   * From 1 on.
+   *
+   * @generated from field: int32 number = 1;
+   */
+  number: number;
+
+  /**
+   * The document verbatim.
+   *
+   * @generated from field: string document = 2;
+   */
+  document: string;
+
+  /**
+   * @generated from field: int64 created_ms = 3;
+   */
+  createdMs: bigint;
+};
+
+/**
+ * Describes the message quartet.identity.storage.v1.PolicyVersionRecord.
+ * Use `create(PolicyVersionRecordSchema)` to create a new message.
+ */
+export const PolicyVersionRecordSchema: GenMessage<PolicyVersionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_storage_v1_records, 7);
 
 /**
  * An access key.
@@ -335,7 +387,7 @@ export type AccessKeyRecord = Message<"quartet.identity.storage.v1.AccessKeyReco
  * Use `create(AccessKeyRecordSchema)` to create a new message.
  */
 export const AccessKeyRecordSchema: GenMessage<AccessKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_storage_v1_records, 7);
+  messageDesc(file_quartet_identity_storage_v1_records, 8);
 
 /**
  * The last use of an access key.
@@ -366,5 +418,5 @@ export type KeyUseRecord = Message<"quartet.identity.storage.v1.KeyUseRecord"> &
  * Use `create(KeyUseRecordSchema)` to create a new message.
  */
 export const KeyUseRecordSchema: GenMessage<KeyUseRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_storage_v1_records, 8);
+  messageDesc(file_quartet_identity_storage_v1_records, 9);
 
