@@ -34,8 +34,15 @@ export const findLifecycle = async (
   if (!bucket.hasLifecycle) return undefined;
   const document = await findDocument(reader, bucket.bucketId, "lifecycle");
   if (document?.configuration === undefined) return undefined;
-  return readLifecycle(document.configuration, document.transitionMinimum, dayMs);
+  const known = rulesOf.get(document);
+  if (known?.dayMs === dayMs) return known;
+  const rules = readLifecycle(document.configuration, document.transitionMinimum, dayMs);
+  rulesOf.set(document, rules);
+  return rules;
 };
+
+/** The rules of documents that readers share. */
+const rulesOf = new WeakMap<object, LifecycleRules>();
 
 /**
  * The next versions of a bucket whose keys begin with the prefix, newest of a key first; damaged ones are left out. A
