@@ -1,10 +1,12 @@
-import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { DescEnum, DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 
 import { findServiceApi } from "../../services/kit/contract/contract.ts";
 import { clientTokenIssuer } from "../../services/kit/identity/client-tokens.ts";
 import { requestFactNames } from "../../services/kit/identity/request-facts.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
+import { PassedRefusal } from "../../services/kit/server/errors.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { OfferedService } from "../../services/kit/server/route.ts";
 
@@ -13,6 +15,8 @@ type Requests = Message | AsyncIterable<Message>;
 /** A service that another process serves. */
 export interface PassedService {
   readonly service: DescService;
+  /** The service's ErrorReason, for refusals before a call is made there. */
+  readonly errors: DescEnum;
   readonly transport: Transport;
   /** Whom tokens for the service name. */
   readonly audience: string;
@@ -28,6 +32,7 @@ export interface PassedService {
 export const passedThrough = (passed: PassedService): OfferedService => ({
   service: passed.service,
   handlers: Object.fromEntries(passed.service.methods.map((method) => [method.localName, handlerOf(method, passed)])),
+  errors: passed.errors,
   app: undefined,
 });
 
@@ -35,8 +40,11 @@ const handlerOf = (method: DescMethod, passed: PassedService) =>
   method.methodKind === "unary"
     ? async (request: Message, context: CallContext<unknown>) => {
         const headers = await headersOf(context, passed);
-        const answer = passed.transport.unary(asUnary(method), context.signal, leftMs(context), headers, request);
-        return (await answer).message;
+        const call = passed.transport.unary(asUnary(method), context.signal, leftMs(context), headers, request);
+        const answer = await call.catch((thrown: unknown) => {
+          throw passedOn(thrown);
+        });
+        return answer.message;
       }
     : (requests: Requests, context: CallContext<unknown>) => streamed(method, passed, requests, context);
 
@@ -52,12 +60,19 @@ const streamed = (
   const answers = async function* (): AsyncGenerator<Message> {
     const { signal } = context;
     const headers = await headersOf(context, passed);
-    const answer = await passed.transport.stream(asStreaming(method), signal, leftMs(context), headers, input);
-    // Ending this generator ends these messages, and with them the call.
-    yield* answer.message;
+    try {
+      const answer = await passed.transport.stream(asStreaming(method), signal, leftMs(context), headers, input);
+      // Ending this generator ends these messages, and with them the call.
+      yield* answer.message;
+    } catch (thrown) {
+      throw passedOn(thrown);
+    }
   };
   return method.methodKind === "client_streaming" ? firstOf(answers()) : answers();
 };
+
+/** What the service refuses stays as it is. */
+const passedOn = (thrown: unknown): unknown => (thrown instanceof ConnectError ? new PassedRefusal(thrown) : thrown);
 
 const asUnary = (method: DescMethod) => method as DescMethod & { readonly methodKind: "unary" };
 const asStreaming = (method: DescMethod) => method as DescMethod & { readonly methodKind: "bidi_streaming" };

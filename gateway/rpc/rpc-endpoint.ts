@@ -49,7 +49,7 @@ export interface RpcEndpointOptions {
 }
 
 /** A service and whom tokens for it name. */
-type PassedConnection = Pick<ServiceConnection, "service" | "transport"> & { readonly audience: string };
+type PassedConnection = Pick<ServiceConnection, "service" | "errors" | "transport"> & { readonly audience: string };
 
 /** One place for the RPCs of all services. */
 export interface RpcEndpoint {

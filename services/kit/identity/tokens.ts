@@ -250,7 +250,8 @@ const cacheKeyOf = (caller: Caller, audience: string | readonly string[]): strin
 const toUnauthenticated = (error: unknown): unknown => {
   if (error instanceof errors.JWTExpired) return new UnauthenticatedError("expired");
   if (error instanceof errors.JWSSignatureVerificationFailed) return new UnauthenticatedError("untrusted");
-  if (error instanceof errors.JWTClaimValidationFailed) return new UnauthenticatedError("untrusted");
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new UnauthenticatedError(error.claim === "aud" ? "audience" : "untrusted");
   if (error instanceof errors.JOSEError || error instanceof TypeError) return new UnauthenticatedError("malformed");
   return error;
 };

@@ -1,10 +1,11 @@
 /** Why a caller's token was not accepted. */
-type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired" | "unresolved";
+type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "audience" | "expired" | "unresolved";
 
 const messages: Record<UnauthenticatedReason, string> = {
   missing: "The call carries no authorization.",
   malformed: "The authorization is not a well-formed bearer token.",
   untrusted: "The bearer token was not issued by a trusted process.",
+  audience: "The bearer token is for other services.",
   expired: "The bearer token has expired.",
   unresolved: "The bearer token refers to identity policies that are not declared here.",
 };

@@ -28,9 +28,21 @@ export interface CallRefusal {
   readonly isDefect: boolean;
 }
 
+/** The refusal of another process, which the caller gets as it is. */
+export class PassedRefusal extends Error {
+  override readonly name = "PassedRefusal";
+  readonly error: ConnectError;
+
+  constructor(error: ConnectError) {
+    super(error.message, { cause: error });
+    this.error = error;
+  }
+}
+
 /** The caller's error for any exception. The table is the called service's; undefined for the kit's own services. */
 export const refusalOf = (thrown: unknown, table: FaultTable | undefined, requestId: string): CallRefusal => {
   if (thrown instanceof ServiceError) return declared(thrown, requestId, thrown.facts.role === FaultRole.INTERNAL);
+  if (thrown instanceof PassedRefusal) return { error: thrown.error, reason: undefined, isDefect: false };
   if (thrown instanceof ProtocolError) {
     const { role } = thrown;
     if (table === undefined || role === undefined || !declares(table, role))
@@ -41,12 +53,21 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
   if (table === undefined && thrown instanceof ConnectError)
     return { error: thrown, reason: undefined, isDefect: false };
   if (table === undefined && thrown instanceof UnauthenticatedError)
-    return undeclared(Code.Unauthenticated, "The call has no valid token.");
+    return withWhy(thrown, undeclared(Code.Unauthenticated, "The call has no valid token."));
   if (table === undefined) return { ...undeclared(Code.Internal, "internal error"), isDefect: true };
   const [role, metadata] = kitRole(thrown) ?? [];
   if (role === undefined || !declares(table, role))
     return declared(roleFault(table, FaultRole.INTERNAL, { request_id: requestId }), requestId, true);
-  return declared(roleFault(table, role, metadata), requestId, role === FaultRole.DATA_LOSS);
+  const refusal = declared(roleFault(table, role, metadata), requestId, role === FaultRole.DATA_LOSS);
+  return thrown instanceof UnauthenticatedError ? withWhy(thrown, refusal) : refusal;
+};
+
+/** Says what is wrong with a token: whoever reads the message has none that is valid, and wants to get one. */
+const withWhy = ({ message }: UnauthenticatedError, refusal: CallRefusal): CallRefusal => {
+  const { rawMessage, code, details } = refusal.error;
+  const error = new ConnectError(`${rawMessage.replace(/\.$/, "")}. ${message}`, code);
+  error.details = details;
+  return { ...refusal, error };
 };
 
 /** The role and metadata of an exception of the kit's other parts. */

@@ -9,6 +9,7 @@ import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import {
   CountRequestSchema,
@@ -76,7 +77,7 @@ beforeAll(async () => {
   inside = createTransport({ address: service.server.url, engine: "connect" });
   endpoint = await startRpcEndpoint({
     listen: { host: "127.0.0.1", port: 0 },
-    connections: [{ service: TestService, transport: inside, audience }],
+    connections: [{ service: TestService, errors: ErrorReasonSchema, transport: inside, audience }],
     minter,
     publicKeys,
     findPolicies,
@@ -94,6 +95,8 @@ afterAll(async () => {
   await inside.close();
   await service.server.stop(0);
 });
+
+const elsewhere = "The bearer token is for other services.";
 
 /** The protocols, each from where its clients call. */
 const transports: Readonly<Record<string, () => Transport>> = {
@@ -136,20 +139,26 @@ describe.each(Object.keys(transports))("%s", (name) => {
     ]);
   });
 
-  // who is named, refusal
+  // who is named, the authorization, the end of the message
   test.each([
-    ["nobody", () => Promise.resolve("")],
-    ["something else", () => Promise.resolve("Basic YWxpY2U6")],
-    ["a token for another process", async () => `Bearer ${await tokenOf(alice, "accounts")}`],
-    ["a call that was decided elsewhere", async () => `Bearer ${await tokenOf({ ...alice, isPreauthorized: true })}`],
-    ["a program's token for another service", async () => `Bearer ${await clientToken("letters")}`],
-    ["a token that only another service accepts", async () => `Bearer ${await tokenOf(alice, "letters")}`],
-  ])("refuses %s", async (_who, given) => {
+    ["nobody", () => Promise.resolve(""), "carries no authorization."],
+    ["something else", () => Promise.resolve("Basic YWxpY2U6"), "is not a well-formed bearer token."],
+    ["a token for another process", async () => `Bearer ${await tokenOf(alice, "accounts")}`, elsewhere],
+    [
+      "a call that was decided elsewhere",
+      async () => `Bearer ${await tokenOf({ ...alice, isPreauthorized: true })}`,
+      "was not issued by a trusted process.",
+    ],
+    ["a program's token for another service", async () => `Bearer ${await clientToken("letters")}`, elsewhere],
+    ["a token that only another service accepts", async () => `Bearer ${await tokenOf(alice, "letters")}`, elsewhere],
+  ])("refuses %s", async (_who, given, why) => {
     const headers = { authorization: await given() };
     const error = await clientOf()
       .echo({ text: "" }, { headers })
       .catch((thrown: unknown) => thrown as ConnectError);
-    expect(error).toMatchObject({ code: Code.Unauthenticated });
+    expect(error).toMatchObject({ code: Code.Unauthenticated, rawMessage: expect.stringContaining(why) });
+    const details = (error as ConnectError).findDetails(ErrorInfoSchema);
+    expect(details).toMatchObject([{ reason: "UNAUTHENTICATED", domain: "test.quartet" }]);
   });
 });
 
@@ -179,7 +188,13 @@ test("a call that its caller gives up ends in the service too", async () => {
 });
 
 test("a stream of which no more is read ends in the service too", async () => {
-  const { count } = passedThrough({ service: TestService, transport: inside, audience, minter }).handlers as {
+  const { count } = passedThrough({
+    service: TestService,
+    errors: ErrorReasonSchema,
+    transport: inside,
+    audience,
+    minter,
+  }).handlers as {
     count: (...call: object[]) => AsyncIterable<object>;
   };
   const context = {

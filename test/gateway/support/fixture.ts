@@ -145,7 +145,12 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     parts.offersRpcs === true
       ? await startRpcEndpoint({
           listen: anyPort,
-          connections: services.map((service) => ({ service, transport, audience: serviceApi(service).name })),
+          connections: services.map((service) => ({
+            service,
+            errors: ErrorReasonSchema,
+            transport,
+            audience: serviceApi(service).name,
+          })),
           minter,
           publicKeys: new Map([["gateway", keys.publicKey]]),
           allowedOrigins: [],

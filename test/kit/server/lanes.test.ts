@@ -195,7 +195,10 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax, isLocal }) => {
     const asMallory = open(server.url, "mallory");
     const mallory = createClient(TestService, asMallory);
     const error = await failureOf(mallory.echo({}));
-    expect([error.code, error.rawMessage]).toEqual([Code.Unauthenticated, "The call carries no valid token."]);
+    expect([error.code, error.rawMessage]).toEqual([
+      Code.Unauthenticated,
+      "The call carries no valid token. The bearer token was not issued by a trusted process.",
+    ]);
     expect((await failureOf(collect(mallory.count({ last: 3 })))).code).toBe(Code.Unauthenticated);
     await asMallory.close?.();
   });

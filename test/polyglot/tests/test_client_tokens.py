@@ -132,7 +132,11 @@ def test_a_token_is_accepted_only_as_it_is(at, name, sts, keys, channel_to):
     with pytest.raises(grpc.RpcError) as refusal:
         list_buses(channel_to(at), token)
     assert refusal.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    assert error_info(refusal.value).reason == "UNAUTHENTICATED"
     assert token not in refusal.value.details()
+    if name in ("expired", "for another service"):
+        why = {"expired": "has expired.", "for another service": "is for other services."}[name]
+        assert refusal.value.details().endswith(f"The bearer token {why}")
 
 
 @pytest.mark.parametrize("at", AT)
