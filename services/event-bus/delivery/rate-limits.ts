@@ -33,7 +33,6 @@ export class RateLimits {
   async roomOf(reader: Reader, targetArn: string, nowMs: number): Promise<OwnerRoom | undefined> {
     const named = this.#nameIn(targetArn);
     const destination = named && (await findSharedApiDestination(reader, named.account, named.name));
-    if (destination === undefined || destination.id !== named?.id) return undefined;
     return this.#roomAt(targetArn, named, destination, nowMs);
   }
 
@@ -46,7 +45,6 @@ export class RateLimits {
   roomNow(store: Pick<Store, "findKept">, targetArn: string, nowMs: number): OwnerRoom | undefined {
     const named = this.#nameIn(targetArn);
     const destination = named && findKeptApiDestination(store, named.account, named.name);
-    if (destination === undefined || destination.id !== named?.id) return undefined;
     return this.#roomAt(targetArn, named, destination, nowMs);
   }
 
@@ -54,12 +52,15 @@ export class RateLimits {
     return this.#states.get(targetArn)?.named ?? parseIdentifiedArn(targetArn, "api-destination");
   }
 
+  /** Undefined if the destination of the name is not, or no longer, the one that the target names. */
   #roomAt(
     targetArn: string,
-    named: IdentifiedResource,
-    { rateLimit: perSecond }: Readonly<ApiDestinationRecord>,
+    named: IdentifiedResource | undefined,
+    destination: Readonly<ApiDestinationRecord> | undefined,
     nowMs: number,
-  ): OwnerRoom {
+  ): OwnerRoom | undefined {
+    if (destination === undefined || destination.id !== named?.id) return undefined;
+    const perSecond = destination.rateLimit;
     let state = this.#states.get(targetArn);
     if (state?.perSecond !== perSecond) {
       state = { ...atRate(state, perSecond, nowMs), perSecond, named };
