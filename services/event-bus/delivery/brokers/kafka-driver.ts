@@ -1,3 +1,5 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { EventEmitter } from "node:events";
 import { isIP } from "node:net";
 
 import type { SASLOptions } from "@platformatic/kafka";
@@ -14,6 +16,13 @@ import {
 import type { Broker } from "../../domain/broker.ts";
 import type { BrokerDriver } from "./broker-driver.ts";
 import { credentialsRefused, failed, retry, tlsOf, unanswered } from "./broker-driver.ts";
+
+// A connection whose socket fails while it logs in emits the error, and a second one when it closes. The client listens
+// to one of them only, and the other would end the process.
+subscribe("plt:kafka:instances", (message) => {
+  const { type, instance } = message as { readonly type: string; readonly instance: EventEmitter };
+  if (type === "connection") instance.on("error", () => {});
+});
 
 /** Kafka: a message is published when all replicas that are in sync have it. Its key decides on its partition. */
 export const kafkaDriver: BrokerDriver = {

@@ -92,6 +92,9 @@ const openAt = async (
 
 /** A database may hang after it has accepted a connection. Then the connection is ended. */
 const answered = async (client: PoolClient): Promise<void> => {
+  // The pool listens to a client only while it has it. An error that nobody listens to would end the process.
+  const ignore = (): void => {};
+  client.on("error", ignore);
   try {
     await client.query("select 1");
   } catch (error) {
@@ -99,6 +102,7 @@ const answered = async (client: PoolClient): Promise<void> => {
     throw error;
   }
   client.release();
+  client.off("error", ignore);
 };
 
 const statementOf = ({ place: { sort, name }, id, body }: BrokerMessage): QueryConfig => {
