@@ -287,6 +287,7 @@ export const eventBusSettings = {
         .describe("The secret with which a webhook is signed. Left out: it is not signed."),
       tls: z.enum(["off", "on"]).optional().describe("Whether connections are encrypted. Left out: off."),
       authority: z.string().optional().describe("PEM file of the authorities that certify it; turns tls on."),
+      certificate: z.string().optional().describe("PEM file of a certificate to show it, with its key; turns tls on."),
       servername: z
         .string()
         .regex(/^[A-Za-z0-9.-]{1,253}$/, "must be the name of a host")

@@ -12,6 +12,7 @@ export interface BrokerSetting {
   readonly secret?: string | undefined;
   readonly tls?: "on" | "off" | undefined;
   readonly authority?: string | undefined;
+  readonly certificate?: string | undefined;
   readonly servername?: string | undefined;
   readonly mechanism?: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | undefined;
   readonly streamEntriesMax?: number | undefined;
@@ -53,7 +54,8 @@ export const brokerOf = (declared: string, { tls, ...setting }: BrokerSetting): 
     kind,
     hosts: kind === "webhook" ? [] : hosts.map(({ host, port = defaultPorts[kind] }) => ({ host, port })),
     path,
-    isEncrypted: tls === "on" || setting.authority !== undefined || setting.servername !== undefined,
+    isEncrypted:
+      tls === "on" || [setting.authority, setting.certificate, setting.servername].some((each) => each !== undefined),
   };
 };
 

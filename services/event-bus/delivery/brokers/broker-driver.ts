@@ -52,34 +52,46 @@ export const unanswered = retry("TIMEOUT", "The broker did not answer in time.")
 /** The TLS options of a broker. */
 interface BrokerTls {
   readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   /** The name that the broker's certificate must have. Unset: that of its host. */
   readonly servername?: string;
   readonly checkServerIdentity?: (host: string, certificate: PeerCertificate) => Error | undefined;
 }
 
-/** The file of the authorities that certify a broker cannot be read. */
-class AuthorityFileError extends Error {
-  override readonly name = "AuthorityFileError";
+/** A file that a broker's setting names cannot be read. */
+class TlsFileError extends Error {
+  override readonly name = "TlsFileError";
 }
 
-/** The TLS options of a broker; undefined: its connections are not encrypted. Fails if its authorities are missing. */
+/** The text of a file that a broker's setting names. */
+const readPem = async (file: string, what: string): Promise<string> => {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new TlsFileError(`The file of the ${what} cannot be read.`, { cause: error });
+  }
+};
+
+/**
+ * The TLS options of a broker; undefined: its connections are not encrypted. Fails if a file is missing. Files are read
+ * for each connection, so a renewed one is used by the next.
+ */
 export const tlsOf = async ({
   isEncrypted,
   authority,
+  certificate,
   servername,
-}: Pick<Broker, "isEncrypted" | "authority" | "servername">): Promise<BrokerTls | undefined> => {
+}: Pick<Broker, "isEncrypted" | "authority" | "certificate" | "servername">): Promise<BrokerTls | undefined> => {
   if (!isEncrypted) return undefined;
   // Some clients put the host in the place of the name that is given, so the name is checked here as well.
   const named = servername && {
     servername,
-    checkServerIdentity: (_host: string, certificate: PeerCertificate) => checkServerIdentity(servername, certificate),
+    checkServerIdentity: (_host: string, shown: PeerCertificate) => checkServerIdentity(servername, shown),
   };
-  if (authority === undefined) return { ...named };
-  try {
-    return { ca: await readFile(authority, "utf8"), ...named };
-  } catch (error) {
-    throw new AuthorityFileError("the file of the authorities cannot be read", { cause: error });
-  }
+  const ca = authority && (await readPem(authority, "authorities that certify the broker"));
+  const own = certificate && (await readPem(certificate, "certificate for the broker"));
+  return { ...(ca && { ca }), ...(own && { cert: own, key: own }), ...named };
 };
 
 /**
@@ -94,17 +106,27 @@ export const rawSocket = (tls: BrokerTls | undefined, { host, port }: BrokerHost
   return { socket };
 };
 
-/** What Node.js says of a certificate that it does not accept. */
-const certificateCodes =
-  /^(?:(?:CERT|CRL)_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
+/** What Node.js says of a certificate of a broker, of one that is shown to it, and of a file that is not one. */
+const certificateCodes = [
+  {
+    codes:
+      /^(?:(?:CERT|CRL)_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
+    message: "The certificate of the broker is not accepted",
+  },
+  {
+    codes: /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/,
+    message: "The broker does not accept the installation's certificate",
+  },
+  { codes: /^ERR_(?:OSSL|CRYPTO)_/, message: "The certificate for the broker or its key cannot be used" },
+];
 
 /** Why an encrypted connection was not made, as far as a certificate is the reason. */
 export const certificateRefusal = (error: unknown): BrokerRefusal | undefined => {
-  if (error instanceof AuthorityFileError)
-    return retry("CONNECTION_FAILURE", "The file of the authorities that certify the broker cannot be read.");
-  const code = codesOf(error).find((each) => certificateCodes.test(each));
-  if (code === undefined) return undefined;
-  return retry("CONNECTION_FAILURE", `The certificate of the broker is not accepted: ${code}.`);
+  if (error instanceof TlsFileError) return retry("CONNECTION_FAILURE", error.message);
+  for (const code of codesOf(error))
+    for (const { codes, message } of certificateCodes)
+      if (codes.test(code)) return retry("CONNECTION_FAILURE", `${message}: ${code}.`);
+  return undefined;
 };
 
 /** The codes of an error, of those that it has gathered, and of their causes. */

@@ -1,17 +1,28 @@
 import { createClient, ErrorReply } from "@redis/client";
 
 import type { Broker, BrokerHost } from "../../domain/broker.ts";
-import type { BrokerConnection, BrokerDriver } from "./broker-driver.ts";
+import type { BrokerDriver } from "./broker-driver.ts";
 import { credentialsRefused, failed, firstOf, rawSocket, retry, tlsOf } from "./broker-driver.ts";
+import type { RedisNode } from "./redis-nodes.ts";
+import { RedisNodes } from "./redis-nodes.ts";
 
 /** Milliseconds between two questions whether the server still answers. */
 const pingMs = 10_000;
 
-/** Redis and Valkey: a message is an entry of a stream, with the fields `id` and `event`. */
+/** Redis and Valkey, also clusters of them: a message is an entry of a stream, with the fields `id` and `event`. */
 export const redisDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const tls = await tlsOf(broker);
-    return firstOf(broker, limitMs, (host) => openAt(broker, host, tls, limitMs));
+    const connect = (host: BrokerHost) => connectTo(broker, host, tls, limitMs);
+    const nodes = new RedisNodes(await firstOf(broker, limitMs, connect), connect);
+    const { streamEntriesMax } = broker;
+    const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
+    return {
+      publish: ({ place, id, body }) =>
+        nodes.send(place.name, ["XADD", place.name, ...bound, "*", "id", id, "event", body]),
+      ended: nodes.ended,
+      close: () => Promise.resolve(nodes.close()),
+    };
   },
   refusalOf(error) {
     if (!(error instanceof ErrorReply)) return undefined;
@@ -27,14 +38,13 @@ export const redisDriver: BrokerDriver = {
   },
 };
 
-/** Connects to one host. */
-const openAt = async (
-  broker: Broker,
+/** Connects to one server. */
+const connectTo = async (
+  { user, password, path }: Broker,
   { host, port }: BrokerHost,
   tls: Awaited<ReturnType<typeof tlsOf>>,
   limitMs: number,
-): Promise<BrokerConnection> => {
-  const { user, password, path, streamEntriesMax } = broker;
+): Promise<RedisNode> => {
   const client = createClient({
     socket: {
       host,
@@ -70,15 +80,10 @@ const openAt = async (
   } finally {
     clearTimeout(limit);
   }
-  const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
   return {
-    async publish({ place, id, body }) {
-      await client.sendCommand(["XADD", place.name, ...bound, "*", "id", id, "event", body]);
-    },
+    address: { host, port },
+    send: (command) => client.sendCommand(command),
     ended,
-    close: () => {
-      client.destroy();
-      return Promise.resolve();
-    },
+    close: () => client.destroy(),
   };
 };

@@ -1,8 +1,10 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { BrokerSetting } from "../../../../services/event-bus/domain/broker.ts";
+import type { CertificateFiles } from "../../../support/certificates.ts";
 import { createAuthority } from "../../../support/certificates.ts";
 import { temporaryDirectory } from "../../../support/temporary-directory.ts";
 import { openBrokerShop } from "./broker-shop.ts";
@@ -30,6 +32,9 @@ interface Files {
   readonly key: string;
   readonly authority: string;
   readonly other: string;
+  /** Files of a certificate for clients with its key: by the authority, and by the other one. */
+  readonly client: string;
+  readonly stranger: string;
 }
 
 const password = "of-the-broker";
@@ -44,9 +49,12 @@ const kinds: Readonly<
       readonly place: string;
       /** What a delivery ends as that the server has accepted as one of its user. */
       readonly accepted: string;
+      /** What it ends as where the server requests a certificate and is shown none. Unset: the handshake says it. */
+      readonly withoutCertificate?: string;
       /** How the password may be checked. Unset: there is one way. */
       readonly mechanisms?: readonly BrokerSetting["mechanism"][];
-      readonly start: (files: Files) => Promise<BrokerServer>;
+      /** `clients`: the authority whose certificates clients must show. Unset: none is requested. */
+      readonly start: (files: Files, clients?: string) => Promise<BrokerServer>;
     }
   >
 > = {
@@ -56,19 +64,22 @@ const kinds: Readonly<
     place: "subject/shop.sales",
     // No stream has the subject.
     accepted: "retry NO_RESOURCE: No stream has this subject.",
-    start: ({ certificate, key }) =>
-      startNats(
-        `tls { cert_file: "${certificate}", key_file: "${key}" }\nauthorization { user: ada, password: "${password}" }`,
-      ),
+    start: ({ certificate, key }, clients) => {
+      const verified = clients === undefined ? "" : `, ca_file: "${clients}", verify: true`;
+      return startNats(
+        `tls { cert_file: "${certificate}", key_file: "${key}"${verified} }\n` +
+          `authorization { user: ada, password: "${password}" }`,
+      );
+    },
   },
   redis: {
     isInstalled: hasRedis,
     user: "default",
     place: "stream/sales",
     accepted: "delivered",
-    start: ({ certificate, key, authority }) => {
-      const tls = ["--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", authority];
-      const ports = ["--tls-auth-clients", "no", "--tls-port", "PORT", "--port", "0"];
+    start: ({ certificate, key, authority }, clients) => {
+      const tls = ["--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", clients ?? authority];
+      const ports = ["--tls-auth-clients", clients === undefined ? "no" : "yes", "--tls-port", "PORT", "--port", "0"];
       return startRedis("--requirepass", password, ...ports, ...tls);
     },
   },
@@ -77,7 +88,8 @@ const kinds: Readonly<
     user: "postgres",
     place: "channel/sales",
     accepted: "delivered",
-    start: (files) => startPostgresql({ files, password }),
+    withoutCertificate: "retry NO_PERMISSIONS: The broker refuses the installation's credentials.",
+    start: (files, clients) => startPostgresql({ files, password, clients }),
   },
   amqp: {
     isInstalled: hasRabbitMq,
@@ -85,7 +97,7 @@ const kinds: Readonly<
     place: "exchange/amq.topic/sales",
     // No queue is bound.
     accepted: "failed NO_RESOURCE: No queue receives the messages of this target.",
-    start: (files) => startRabbitMq({ files, password }),
+    start: (files, clients) => startRabbitMq({ files, password, clients }),
   },
   kafka: {
     isInstalled: hasKafka,
@@ -93,37 +105,48 @@ const kinds: Readonly<
     place: "topic/sales",
     accepted: "retry NO_RESOURCE: The topic does not exist.",
     mechanisms: ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"],
-    start: (files) => startKafka({ files, password }),
+    start: (files, clients) => startKafka({ files, password, clients }),
   },
+};
+
+/** Writes a certificate and its key into one file, as the setting wants them. */
+const joined = async ({ certificate, key }: CertificateFiles): Promise<string> => {
+  const file = `${certificate}.pem`;
+  await writeFile(file, `${await readFile(certificate, "utf8")}\n${await readFile(key, "utf8")}`);
+  return file;
 };
 
 const certify = async (): Promise<Files> => {
   const directory = await temporaryDirectory();
   const [authority, other] = [await createAuthority(directory), await createAuthority(directory, "other")];
   const certified = await authority.certify("broker", { hosts: ["broker.internal"] });
-  return { ...certified, authority: authority.file, other: other.file };
+  const client = await joined(await authority.certify("client"));
+  const stranger = await joined(await other.certify("stranger"));
+  return { ...certified, authority: authority.file, other: other.file, client, stranger };
 };
 
 describe.each(Object.entries(kinds))("an encrypted broker of the kind %s", (kind, { isInstalled, start, ...how }) => {
+  const settingOf = (server: BrokerServer, files: Files): BrokerSetting => ({
+    // Nothing listens at the first host.
+    url: `${kind}://127.0.0.1:1,127.0.0.1:${server.port}`,
+    user: how.user,
+    password,
+    mechanism: how.mechanisms?.[0],
+    authority: files.authority,
+    servername: "broker.internal",
+  });
+  const outcomeOf = async (setting: BrokerSetting): Promise<string> => {
+    const { outcomeAt } = await openBrokerShop(setting, { limits: { requestMsMax: 5_000 } });
+    return outcomeAt(how.place);
+  };
+
   test.skipIf(!isInstalled())(
     "accepts the right name, authority and login, and says what is not right, without the secret",
     async () => {
       const files = await certify();
       const server = await start(files);
       onTestFinished(() => server.stop());
-      const right: BrokerSetting = {
-        // Nothing listens at the first host.
-        url: `${kind}://127.0.0.1:1,127.0.0.1:${server.port}`,
-        user: how.user,
-        password,
-        mechanism: how.mechanisms?.[0],
-        authority: files.authority,
-        servername: "broker.internal",
-      };
-      const outcomeOf = async (setting: BrokerSetting): Promise<string> => {
-        const { outcomeAt } = await openBrokerShop(setting, { limits: { requestMsMax: 5_000 } });
-        return outcomeAt(how.place);
-      };
+      const right = settingOf(server, files);
       for (const mechanism of how.mechanisms ?? []) {
         expect(await outcomeOf({ ...right, mechanism })).toBe(how.accepted);
         expect(await outcomeOf({ ...right, mechanism, password: "wrong-secret" })).toMatch(/^retry NO_PERMISSIONS: /);
@@ -146,6 +169,38 @@ describe.each(Object.entries(kinds))("an encrypted broker of the kind %s", (kind
         `${certificate}: ERR_TLS_CERT_ALTNAME_INVALID.`,
         `${certificate}: ERR_TLS_CERT_ALTNAME_INVALID.`,
         "retry CONNECTION_FAILURE: The file of the authorities that certify the broker cannot be read.",
+      ]);
+    },
+    240_000,
+  );
+
+  test.skipIf(!isInstalled())(
+    "that requests a certificate accepts the one of the setting, and says why it accepts no other",
+    async () => {
+      const files = await certify();
+      const server = await start(files, files.authority);
+      onTestFinished(() => server.stop());
+      const right = settingOf(server, files);
+      const outcomes = [];
+      for (const certificate of [
+        files.client,
+        undefined,
+        files.stranger,
+        join(files.client, "missing"),
+        files.authority,
+      ])
+        outcomes.push(await outcomeOf({ ...right, certificate }));
+      const refused = expect.stringMatching(
+        /^retry CONNECTION_FAILURE: The broker does not accept the installation's certificate: ERR_SSL_[A-Z0-9_/]+\.$/,
+      );
+      expect(outcomes).toEqual([
+        how.accepted,
+        how.withoutCertificate ?? refused,
+        refused,
+        "retry CONNECTION_FAILURE: The file of the certificate for the broker cannot be read.",
+        expect.stringMatching(
+          /^retry CONNECTION_FAILURE: The certificate for the broker or its key cannot be used: ERR_OSSL_[A-Z0-9_]+\.$/,
+        ),
       ]);
     },
     240_000,

@@ -36,6 +36,8 @@ export interface Encryption {
   readonly files: CertificateFiles;
   /** The password of its user. */
   readonly password: string;
+  /** The file of the authority whose certificates clients must show. Unset: none is requested. */
+  readonly clients?: string | undefined;
 }
 
 /** Ports that are free now. */
@@ -168,13 +170,20 @@ export const startRabbitMq = async (encryption?: Encryption): Promise<BrokerServ
   const server = await startServer(2, async (directory, [port, nodePort]) => {
     await writeFile(join(directory, "plugins"), "[].");
     if (encryption !== undefined) {
-      const { files, password } = encryption;
+      const { files, password, clients } = encryption;
       const lines = [
         "listeners.tcp = none",
         `listeners.ssl.1 = 127.0.0.1:${port}`,
         `ssl_options.certfile = ${files.certificate}`,
         `ssl_options.keyfile = ${files.key}`,
         `default_pass = ${password}`,
+        ...(clients === undefined
+          ? []
+          : [
+              `ssl_options.cacertfile = ${clients}`,
+              "ssl_options.verify = verify_peer",
+              "ssl_options.fail_if_no_peer_cert = true",
+            ]),
       ];
       await writeFile(join(directory, "rabbitmq.conf"), lines.join("\n"));
     }
@@ -228,6 +237,13 @@ export const startRedis = (...args: readonly string[]): Promise<BrokerServer> =>
     }),
   );
 
+/** A node of Redis Cluster that knows no other node and has no slots; `args` as those of `startRedis`. */
+export const startRedisNode = async (...args: readonly string[]) => {
+  const [busPort = 0] = await freePorts(1);
+  const cluster = ["--cluster-enabled", "yes", "--cluster-port", `${busPort}`, "--cluster-node-timeout", "2000"];
+  return { busPort, server: await startRedis(...cluster, ...args) };
+};
+
 /** The programs of PostgreSQL, in a directory for each of its versions. */
 const postgresqlBase = "/usr/lib/postgresql";
 
@@ -264,8 +280,15 @@ export const startPostgresql = (encryption?: Encryption): Promise<BrokerServer> 
       await chmod(key, 0o600);
       if (user.user !== undefined)
         await Promise.all([certificate, key].map((file) => chown(file, user.user, user.user)));
-      await writeFile(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+      const { clients } = encryption;
+      const asked = clients === undefined ? "" : " clientcert=verify-ca";
+      await writeFile(join(data, "pg_hba.conf"), `hostssl all all 127.0.0.1/32 scram-sha-256${asked}\n`);
       settings.push("ssl=on");
+      if (clients !== undefined) {
+        await copyFile(clients, join(data, "clients.crt"));
+        await chmod(join(data, "clients.crt"), 0o644);
+        settings.push("ssl_ca_file=clients.crt");
+      }
     }
     const args = ["-D", data, "-p", `${port}`, ...settings.flatMap((setting) => ["-c", setting])];
     // Until then it accepts connections and refuses what they ask for.
@@ -282,7 +305,8 @@ const plainListeners = ([port, controllerPort]: readonly number[]): string[] => 
 ];
 
 /** Those of one that speaks TLS and accepts the user `ada`; its own calls have another listener. */
-const encryptedListeners = async (ports: readonly number[], { files, password }: Encryption): Promise<string[]> => {
+const encryptedListeners = async (ports: readonly number[], encryption: Encryption): Promise<string[]> => {
+  const { files, password, clients } = encryption;
   const [port, controllerPort, ownPort] = ports;
   const pem = async (file: string): Promise<string> => (await readFile(file, "utf8")).trim().replaceAll("\n", "\\n");
   const plain = "org.apache.kafka.common.security.plain.PlainLoginModule";
@@ -298,6 +322,13 @@ const encryptedListeners = async (ports: readonly number[], { files, password }:
     "ssl.keystore.type=PEM",
     `ssl.keystore.certificate.chain=${await pem(files.certificate)}`,
     `ssl.keystore.key=${await pem(files.key)}`,
+    ...(clients === undefined
+      ? []
+      : [
+          "listener.name.sasl_ssl.ssl.client.auth=required",
+          "ssl.truststore.type=PEM",
+          `ssl.truststore.certificates=${await pem(clients)}`,
+        ]),
   ];
 };
 
