@@ -36,6 +36,8 @@ export interface ServiceProcess<S extends DescService> {
   readonly pid: number;
   /** The memory of the process. */
   memory(): Promise<ProcessMemory>;
+  /** Milliseconds of CPU that the process has used. */
+  cpuMs(): Promise<number>;
 }
 
 /** The resident memory of a process, in bytes. */
@@ -105,6 +107,12 @@ export const startServiceProcess = async <S extends DescService>(
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
       const bytesOf = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
       return { peak: bytesOf("VmHWM"), anonymous: bytesOf("RssAnon"), files: bytesOf("RssFile") };
+    },
+    async cpuMs() {
+      const stat = await readFile(`/proc/${child.pid}/stat`, "utf8");
+      // The fields after the name, which is in parentheses; user and system time are in hundredths of a second.
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return (Number(fields[11]) + Number(fields[12])) * 10;
     },
   };
 };
