@@ -14,7 +14,7 @@ import { startRegion } from "./region-address.ts";
  * events are put by the endpoint in both regions, and one of the processes is killed: the first, the second, and so on.
  */
 
-const kills = rounds(3, 60);
+const kills = rounds(3, 200);
 const callsPerRound = 40;
 const regionNames = ["us-east-1", "us-west-2"] as const;
 const eventBuses = regionNames.map((region) => ({
