@@ -82,11 +82,14 @@ export class BrokerConnections {
     return certificateRefusal(error) ?? driver.refusalOf(error) ?? unreachable;
   }
 
-  /** Ends all connections. Later messages are refused. */
+  /** Ends all connections, within the time of one. Later messages are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const open = this.#states.values().flatMap(({ connection }) => (connection === undefined ? [] : [connection]));
-    await Promise.allSettled([...open].map(async (connection) => (await connection).close()));
+    const { signal } = new AbortController();
+    const end = async (connection: Promise<BrokerConnection>): Promise<void> => (await connection).close();
+    // A client may wait for the last word of a broker that is gone.
+    await Promise.allSettled([...open].map((each) => within(this.#options.limitMs, signal, end(each))));
   }
 
   #stateOf(broker: Broker): BrokerState {
