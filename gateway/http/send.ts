@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { lingerOver } from "../../services/kit/server/linger.ts";
 import { defaultServerLimits } from "../../services/kit/server/limits.ts";
 import { drained } from "../../services/kit/wire/drained.ts";
+import { giveBack } from "../../services/kit/wire/lent-memory.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
 /** The head of an answer; header names are lower case. */
@@ -33,7 +34,7 @@ export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buff
   if (body === undefined || isHead || isEmpty) response.end();
   // Node.js writes the head and a body that is a text in one piece.
   else if (body.length <= joinedBytesMax) response.end(body.toString("latin1"), "latin1");
-  else response.end(body);
+  else response.end(body, () => giveBack(body));
 };
 
 /**
@@ -49,11 +50,14 @@ export const sendPieces = async (
   response.writeHead(head.status, { ...head.headers });
   const hasNoBody = response.req.method === "HEAD" || isBodiless(head.status);
   for await (const piece of pieces) {
-    if (piece.length === 0 || hasNoBody) continue;
+    if (piece.length === 0 || hasNoBody) {
+      giveBack(piece);
+      continue;
+    }
     // Mostly a piece was accepted before the next one arrived, so nothing has to be waited for.
     if (response.writableLength > 0) await drainedInTime(response, stallMs);
     if (response.destroyed) return;
-    response.write(piece);
+    response.write(piece, () => giveBack(piece));
   }
   response.end();
 };

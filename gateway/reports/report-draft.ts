@@ -47,7 +47,9 @@ export const countedPieces = (
 
 async function* counted(report: ReportDraft, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) {
+    // Its memory may be used for other bytes when the next piece is asked for.
+    const { byteLength } = piece;
     yield piece;
-    report.bytesSent += piece.byteLength;
+    report.bytesSent += byteLength;
   }
 }

@@ -1,12 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import type { DescMessage, DescMethodStreaming } from "@bufbuild/protobuf";
+import type { StreamResponse } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromHttpStatus, endStreamFromJson, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 
 import { parseJson } from "../json/parse-json.ts";
+import type { Frame } from "../wire/frame-parser.ts";
+import { messageCodec } from "../wire/message-codec.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { AnswerHeaders } from "./answers.ts";
+import { StreamAnswer } from "./answers.ts";
 import { NotConnectedError } from "./connector.ts";
 
 /** Headers and trailers of an answer: in the Connect protocol a trailer is a header with the prefix `trailer-`. */
@@ -20,6 +25,25 @@ export const answerHeaders = (incoming: IncomingHttpHeaders): AnswerHeaders => {
     for (const one of typeof value === "string" ? [value] : (value ?? [])) target.append(key, one);
   }
   return { header, trailer };
+};
+
+/** What a streamed answer is read from. */
+interface MessageSource {
+  messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncIterable<T>;
+}
+
+/** A streamed answer with the headers that were received. */
+export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  received: IncomingHttpHeaders,
+  source: MessageSource,
+): StreamResponse<I, O> => {
+  let known: AnswerHeaders | undefined;
+  const readHeaders = (): AnswerHeaders => (known ??= answerHeaders(received));
+  const messages = source.messages(messageCodec(method.output).decodeFrame, (metadata) =>
+    metadata.forEach((value, name) => readHeaders().trailer.append(name, value)),
+  );
+  return new StreamAnswer(method, readHeaders, messages);
 };
 
 /** The error of an answer with a status that is not 200. */

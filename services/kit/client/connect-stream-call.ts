@@ -4,11 +4,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
 
 import type { Frame } from "../wire/frame-parser.ts";
-import { compressedFlag, endStreamFlag } from "../wire/frame-parser.ts";
 import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
-import { decompress } from "../wire/gzip.ts";
-import { answerError, protocolFailure, streamEnd, unexpectedType } from "./connect-answer.ts";
+import { readMessages } from "./answer-messages.ts";
+import { answerError, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
 import type { RequestsOwner } from "./request-frames.ts";
 
@@ -74,30 +73,12 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   }
 
   /** The messages of the answer, read from the network on demand. A trailer is passed on before the end. */
-  async *messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncGenerator<T> {
-    let isEnded = false;
-    try {
-      for (;;) {
-        const frame = await this.#queue.next();
-        if (frame === undefined) throw new ConnectError("the answer ended without its end", Code.Internal);
-        const isCompressed = (frame.flags & compressedFlag) !== 0;
-        const body = isCompressed ? await decompress(frame.body, this.#limitBytes) : frame.body;
-        if ((frame.flags & endStreamFlag) === 0) yield decode(isCompressed ? { flags: 0, body } : frame);
-        else {
-          isEnded = true;
-          const end = streamEnd(body);
-          if (end.metadata !== undefined) onTrailer(end.metadata);
-          if (end.error !== undefined) throw end.error;
-          return;
-        }
-      }
-    } catch (error) {
-      throw protocolFailure(error);
-    } finally {
+  messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncGenerator<T> {
+    return readMessages(this.#queue, this.#limitBytes, decode, onTrailer, (isEnded) => {
       // A reader that stops early aborts the connection; after the last frame only the end of the body follows.
       if (isEnded) this.resume();
       else this.fail(new ConnectError("the answer was left", Code.Canceled));
-    }
+    });
   }
 
   protected override onFinish(error: ConnectError | undefined): void {

@@ -1,13 +1,13 @@
-import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
-import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
+import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
 import { bodyBytesMin, bodyHeader } from "../wire/body-connection.ts";
 import { messageCodec } from "../wire/message-codec.ts";
-import type { AnswerHeaders, HeadersInput } from "./answers.ts";
-import { StreamAnswer, UnaryAnswer } from "./answers.ts";
-import { answerHeaders } from "./connect-answer.ts";
+import type { HeadersInput } from "./answers.ts";
+import { UnaryAnswer } from "./answers.ts";
+import { answerHeaders, streamAnswer } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
 import { ConnectStreamCall } from "./connect-stream-call.ts";
 import { ConnectUnaryCall } from "./connect-unary-call.ts";
@@ -18,26 +18,8 @@ import { requestFrames, wholeFrames } from "./request-frames.ts";
 import { WholeRequests } from "./whole-requests.ts";
 import type { ClosableTransport, EngineOptions } from "./engine.ts";
 
-/** An engine that also receives answers which were begun on a shared connection. */
-export interface ConnectEngine extends ClosableTransport {
-  /** The answer at a path, of a unary call. */
-  fetchUnary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    path: string,
-    signal: AbortSignal | undefined,
-    timeoutMs: number | undefined,
-  ): Promise<UnaryResponse<I, O>>;
-  /** The same of a streaming call. */
-  fetchStream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodStreaming<I, O>,
-    path: string,
-    signal: AbortSignal | undefined,
-    timeoutMs: number | undefined,
-  ): Promise<StreamResponse<I, O>>;
-}
-
 /** Calls in the Connect protocol over HTTP/1.1, each on a connection of its own while it runs. */
-export const createConnectEngine = (options: EngineOptions): ConnectEngine => {
+export const createConnectEngine = (options: EngineOptions): ClosableTransport => {
   const pool = createPool(options);
   const unary: Transport["unary"] = async (method, signal, timeoutMs, header, input) => {
     const encoded = messageCodec(method.input).encode(input);
@@ -46,7 +28,9 @@ export const createConnectEngine = (options: EngineOptions): ConnectEngine => {
     const body = encoded.parts.length > 1 ? encoded.parts : encoded.parts[0];
     const call = new ConnectUnaryCall(options.limits.messageBytesMax, signal, timeoutMs);
     dispatch(pool, { path: methodPath(method), method: "POST", headers, body: body as Buffer }, call);
-    return unaryAnswer(method, call);
+    const answer = await call.answer;
+    const message = decodeAnswer(method.output, answer.body);
+    return new UnaryAnswer(method, message, () => answerHeaders(answer.headers));
   };
 
   const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input) => {
@@ -61,47 +45,10 @@ export const createConnectEngine = (options: EngineOptions): ConnectEngine => {
     const sent = connection === undefined ? input : new WholeRequests([(input as PayloadRequests<never>).head]);
     const body = await requestBody(method, sent, call);
     dispatch(pool, { path: methodPath(method), method: "POST", headers, body: body as Buffer }, call);
-    return answerOf(method, call);
+    return streamAnswer(method, await call.headers, call);
   };
 
-  return {
-    unary,
-    stream,
-    fetchUnary: (method, path, signal, timeoutMs) => {
-      const call = new ConnectUnaryCall(options.limits.messageBytesMax, signal, timeoutMs);
-      dispatch(pool, { path, method: "POST" }, call);
-      return unaryAnswer(method, call);
-    },
-    fetchStream: (method, path, signal, timeoutMs) => {
-      const { findPayload } = messageCodec(method.output);
-      const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs, findPayload);
-      dispatch(pool, { path, method: "POST" }, call);
-      return answerOf(method, call);
-    },
-    close: () => pool.destroy(),
-  };
-};
-
-const unaryAnswer = async <I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  call: ConnectUnaryCall,
-): Promise<UnaryResponse<I, O>> => {
-  const answer = await call.answer;
-  const message = decodeAnswer(method.output, answer.body);
-  return new UnaryAnswer(method, message, () => answerHeaders(answer.headers));
-};
-
-const answerOf = async <I extends DescMessage, O extends DescMessage>(
-  method: DescMethodStreaming<I, O>,
-  call: ConnectStreamCall,
-): Promise<StreamResponse<I, O>> => {
-  const received = await call.headers;
-  let known: AnswerHeaders | undefined;
-  const readHeaders = (): AnswerHeaders => (known ??= answerHeaders(received));
-  const messages = call.messages(messageCodec(method.output).decodeFrame, (metadata) =>
-    metadata.forEach((value, name) => readHeaders().trailer.append(name, value)),
-  );
-  return new StreamAnswer(method, readHeaders, messages);
+  return { unary, stream, close: () => pool.destroy() };
 };
 
 const headerLines = async (

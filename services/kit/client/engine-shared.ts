@@ -1,17 +1,24 @@
-import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { StreamResponse, Transport } from "@connectrpc/connect";
+import type {
+  DescMessage,
+  DescMethodStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { endStreamFlag, FrameParser } from "../wire/frame-parser.ts";
 import type { Frame } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { sharedBytesMax } from "../wire/shared-frames.ts";
+import type { LargeAnswer } from "./answer-connections.ts";
+import { AnswerConnections } from "./answer-connections.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
 import { StreamAnswer, UnaryAnswer } from "./answers.ts";
 import type { StreamEnd } from "./connect-answer.ts";
-import { answerError, answerHeaders, protocolFailure, streamEnd } from "./connect-answer.ts";
+import { answerError, answerHeaders, protocolFailure, streamAnswer, streamEnd } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
-import type { ConnectEngine } from "./engine-connect.ts";
 import type { ClosableTransport, EngineOptions } from "./engine.ts";
 import { wholeFrames } from "./request-frames.ts";
 import type { SharedAnswer } from "./shared-connection.ts";
@@ -23,13 +30,15 @@ import { WholeRequests } from "./whole-requests.ts";
  * Calls with a small, known request over one connection to a unix socket, on which they run at the same time. All
  * others, and large answers, use connections of their own through the other engine, which is closed with this one.
  */
-export const createSharedEngine = (options: EngineOptions, other: ConnectEngine): ClosableTransport => {
+export const createSharedEngine = (options: EngineOptions, other: ClosableTransport): ClosableTransport => {
   const { limits, address } = options;
+  const socketPath = address.slice("unix:".length);
+  const largeAnswers = new AnswerConnections({ path: socketPath, ...limits });
   let connection: SharedConnection | undefined;
   const open = (): SharedConnection => {
     if (connection?.isOpen !== true)
       connection = new SharedConnection({
-        path: address.slice("unix:".length),
+        path: socketPath,
         connectTimeoutMs: limits.connectTimeoutMs,
         frameBytesMax: limits.messageBytesMax,
       });
@@ -51,7 +60,8 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
     const encoded = messageCodec(method.input).encode(input);
     if (encoded.byteLength > sharedBytesMax) return other.unary(method, signal, timeoutMs, header, input, values);
     const answer = await send(methodPath(method), encoded.parts, signal, timeoutMs, header);
-    if (answer.elsewhere !== undefined) return other.fetchUnary(method, answer.elsewhere, signal, timeoutMs);
+    if (answer.elsewhere !== undefined)
+      return largeUnary(method, await largeAnswers.ask(answer.elsewhere, undefined, { signal, timeoutMs }));
     const { status, headers, body } = answer;
     if (status !== 200) throw answerError(status, headers, body);
     return new UnaryAnswer(method, decodeAnswer(method.output, body), () => answerHeaders(headers), headers);
@@ -64,8 +74,10 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
     if (frames === undefined || bytes > sharedBytesMax)
       return other.stream(method, signal, timeoutMs, header, whole ?? input, values);
     const answer = await send(methodPath(method), frames, signal, timeoutMs, header);
-    if (answer.elsewhere !== undefined) return other.fetchStream(method, answer.elsewhere, signal, timeoutMs);
-    return wholeStream(method, answer, limits.messageBytesMax);
+    if (answer.elsewhere === undefined) return wholeStream(method, answer, limits.messageBytesMax);
+    const { findPayload } = messageCodec(method.output);
+    const large = await largeAnswers.ask(answer.elsewhere, findPayload, { signal, timeoutMs });
+    return streamAnswer(method, large.headers, large);
   };
 
   return {
@@ -73,9 +85,26 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
     stream,
     close: async () => {
       connection?.close();
+      largeAnswers.close();
       await other.close();
     },
   };
+};
+
+/** The answer of a unary call: its one message, in a frame as those of streams. */
+const largeUnary = async <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  large: LargeAnswer,
+): Promise<UnaryResponse<I, O>> => {
+  const messages = await Array.fromAsync(
+    large.messages(
+      ({ body }) => decodeAnswer(method.output, body),
+      () => {},
+    ),
+  );
+  const [message] = messages;
+  if (message === undefined) throw new ConnectError("the answer has no message", Code.Internal);
+  return new UnaryAnswer(method, message, () => answerHeaders(large.headers), large.headers);
 };
 
 /** The requests of a call if it has only one. */

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 
-import { elsewherePath } from "../wire/shared-frames.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
+import { sendRefusal } from "./large-answer.ts";
 
-/** Sends an answer to the request that asks for it. */
-export type SendElsewhere = (request: IncomingMessage, response: ServerResponse) => void;
+/** Sends an answer on a connection; resolves when nothing more of it is sent. Does not reject. */
+export type SendElsewhere = (socket: Socket) => Promise<void>;
 
-/** How long an answer waits for the request that asks for it. */
+/** How long an answer waits for the connection that asks for it. */
 const waitMsMax = 10_000;
 
 interface KeptAnswer {
@@ -17,8 +17,8 @@ interface KeptAnswer {
 }
 
 /**
- * Answers that are too large for the shared connection of their calls. Each waits for one request over HTTP/1.1, whose
- * path has a name that cannot be guessed.
+ * Answers that are too large for the shared connection of their calls. Each waits for one connection that asks for it
+ * by a name that cannot be guessed.
  */
 export class Elsewhere {
   readonly #dispatcher: Dispatcher;
@@ -28,31 +28,29 @@ export class Elsewhere {
     this.#dispatcher = dispatcher;
   }
 
-  /** Keeps an answer until it is asked for, or until its call is given up: then `drop` runs. Returns its name. */
+  /**
+   * Keeps an answer until it is asked for. If its call is given up before, `drop` runs, and who asks then gets the
+   * refusal. Returns its name.
+   */
   keep(call: Call, send: SendElsewhere, drop: () => void): string {
     const name = randomUUID();
-    const stopWaiting = this.#dispatcher.later(waitMsMax, () => this.#dispatcher.abandon(call));
+    const stopWaiting = this.#dispatcher.later(waitMsMax, () => {
+      this.#dispatcher.abandon(call);
+      this.#kept.delete(name);
+    });
     this.#kept.set(name, { send, stopWaiting });
     call.whenAborted((reason) => {
-      if (this.#release(name) === undefined) return;
+      if (!this.#kept.has(name)) return;
       drop();
-      this.#dispatcher.close(call, this.#dispatcher.refuse(call, reason));
+      const error = this.#dispatcher.refuse(call, reason);
+      this.#dispatcher.close(call, error);
+      this.#kept.set(name, { send: (socket) => sendRefusal(call, error, socket), stopWaiting });
     });
     return name;
   }
 
-  /** Answers a request for a kept answer. Returns whether it was one. */
-  take(request: IncomingMessage, response: ServerResponse): boolean {
-    const { url = "" } = request;
-    if (!url.startsWith(elsewherePath)) return false;
-    const send = this.#release(url.slice(elsewherePath.length));
-    request.resume();
-    if (send === undefined) response.writeHead(404, { "content-length": 0 }).end();
-    else send(request, response);
-    return true;
-  }
-
-  #release(name: string): SendElsewhere | undefined {
+  /** What sends the answer of this name; undefined if there is none, or none any more. */
+  take(name: string): SendElsewhere | undefined {
     const kept = this.#kept.get(name);
     if (kept === undefined) return undefined;
     this.#kept.delete(name);

@@ -77,12 +77,7 @@ export const serveConnectUnary = async (
 };
 
 /** Sends the message of a unary answer, or its compressed form if there is one. */
-export const sendUnary = (
-  call: Call,
-  encoded: EncodedMessage,
-  small: Buffer | undefined,
-  response: ServerResponse,
-): void => {
+const sendUnary = (call: Call, encoded: EncodedMessage, small: Buffer | undefined, response: ServerResponse): void => {
   const lines = unaryHeaders(call, unaryContentType, small?.length ?? encoded.byteLength);
   if (small !== undefined) lines.push("content-encoding", "gzip");
   response.writeHead(200, lines);
@@ -123,16 +118,8 @@ export const serveConnectStream = async (
   }
 };
 
-/** The beginning of an answer that was made before it was known where the answer is sent. */
-export interface BegunAnswer {
-  /** The frame of the first message. */
-  readonly parts: readonly Uint8Array[];
-  /** What follows it. */
-  readonly asked: Promise<IteratorResult<Message>>;
-}
-
 /** The answer of a streaming call in the Connect protocol over HTTP/1.1. */
-export class StreamedAnswer {
+class StreamedAnswer {
   readonly #dispatcher: Dispatcher;
   readonly #call: Call;
   readonly #request: IncomingMessage;
@@ -162,19 +149,13 @@ export class StreamedAnswer {
     this.#response.flushHeaders();
   }
 
-  /** Sends the messages and the end. Rejects with what they threw. `begun`: their first was taken already. */
-  async send(answers: AsyncGenerator<Message>, begun?: BegunAnswer): Promise<void> {
+  /** Sends the messages and the end. Rejects with what they threw. */
+  async send(answers: AsyncGenerator<Message>): Promise<void> {
     const call = this.#call;
     const response = this.#response;
     const turn = new Turn();
     let asked: Promise<IteratorResult<Message>> | undefined;
     try {
-      if (begun !== undefined) {
-        if (call.isClosed) return;
-        asked = begun.asked;
-        this.#begin();
-        if (!writeParts(response, begun.parts)) await drained(response);
-      }
       for (;;) {
         const next = await (asked ?? answers.next());
         asked = undefined;

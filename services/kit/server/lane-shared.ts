@@ -13,7 +13,6 @@ import { settlesAtOnce } from "../wire/settles-at-once.ts";
 import type { SharedFrame } from "../wire/shared-frames.ts";
 import {
   decodeSharedFrame,
-  elsewherePath,
   encodeSharedFrame,
   frameKinds,
   sharedBytesMax,
@@ -21,9 +20,10 @@ import {
 } from "../wire/shared-frames.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
-import type { Elsewhere, SendElsewhere } from "./elsewhere.ts";
-import type { BegunAnswer } from "./lane-connect.ts";
-import { pushGivenHeaders, pushHeaders, readTimeout, sendUnary, StreamedAnswer, streamEnd } from "./lane-connect.ts";
+import type { Elsewhere } from "./elsewhere.ts";
+import { pushGivenHeaders, pushHeaders, readTimeout, streamEnd } from "./lane-connect.ts";
+import type { LargeMessages } from "./large-answer.ts";
+import { sendLarge } from "./large-answer.ts";
 import { decodeMessage } from "./request-body.ts";
 import type { Route } from "./route.ts";
 
@@ -134,11 +134,8 @@ class SharedAnswering {
     if (body.length > limitBytes) throw tooLarge(limitBytes);
     const encoded = route.output.encode(await this.#dispatcher.unary(call, decodeMessage(route.input, body)));
     if (encoded.byteLength > sharedBytesMax) {
-      const send: SendElsewhere = (_request, response) => {
-        sendUnary(call, encoded, undefined, response);
-        this.#dispatcher.close(call);
-      };
-      return this.#sendElsewhere(send, () => {});
+      const first = frameParts(0, encoded.parts, encoded.byteLength);
+      return this.#sendElsewhere({ first }, pushGivenHeaders);
     }
     const lines = ["x-request-id", call.requestId];
     pushGivenHeaders(lines, call);
@@ -151,7 +148,7 @@ class SharedAnswering {
     const encoded = route.output.encode(await this.#dispatcher.upload(this.#call, requests));
     const frame = frameParts(0, encoded.parts, encoded.byteLength);
     if (encoded.byteLength <= sharedBytesMax) this.#answerStream(frame);
-    else this.#streamElsewhere(ended(), { parts: frame, asked: Promise.resolve({ done: true, value: undefined }) });
+    else this.#sendElsewhere({ first: frame }, pushStreamHeaders);
   }
 
   async #stream(route: Route, body: Buffer): Promise<void> {
@@ -168,7 +165,7 @@ class SharedAnswering {
       if (isOnly) return this.#answerStream(frame);
       isTaken = true;
       asked.catch(() => {});
-      this.#streamElsewhere(answers, { parts: frame, asked });
+      this.#sendElsewhere({ first: frame, more: { asked, answers } }, pushStreamHeaders);
     } finally {
       if (!isTaken) void answers.return(undefined).catch(() => {});
     }
@@ -176,17 +173,8 @@ class SharedAnswering {
 
   #answerStream(only: readonly Uint8Array[]): void {
     const lines = ["x-request-id", this.#call.requestId];
-    pushHeaders(lines, this.#call.givenResponseHeader, "");
+    pushStreamHeaders(lines, this.#call);
     this.#answer(lines, [...only, ...streamEnd(this.#call, undefined)]);
-  }
-
-  /** Sends a stream that has begun elsewhere, because it is large or has further messages. */
-  #streamElsewhere(answers: AsyncGenerator<Message>, begun: BegunAnswer): void {
-    const send: SendElsewhere = (request, response) => {
-      const sending = new StreamedAnswer(this.#dispatcher, this.#call, request, response, false);
-      void sending.send(answers, begun).catch((thrown: unknown) => sending.fail(thrown));
-    };
-    this.#sendElsewhere(send, () => void answers.return(undefined).catch(() => {}));
   }
 
   /** Sends an answer, unless the call was given up meanwhile. */
@@ -197,13 +185,19 @@ class SharedAnswering {
     this.#dispatcher.close(this.#call);
   }
 
-  /** The same for an answer that is sent elsewhere. One that is not sent at all is dropped. */
-  #sendElsewhere(send: SendElsewhere, drop: () => void): void {
+  /** The same for an answer that is large or has further messages. One that is not sent at all is dropped. */
+  #sendElsewhere(answer: LargeMessages, push: (lines: string[], call: Call) => void): void {
     const { elsewhere, output, number } = this.#parts;
-    if (this.#call.isClosed) return drop();
+    const call = this.#call;
+    const drop = (): void => void answer.more?.answers.return(undefined).catch(() => {});
+    if (call.isClosed) return drop();
     this.#isElsewhere = true;
-    const path = elsewherePath + elsewhere.keep(this.#call, send, drop);
-    output.write(encodeSharedFrame(frameKinds.elsewhere, number, path, [], []));
+    const send = (socket: Socket): Promise<void> => {
+      const lines = ["x-request-id", call.requestId];
+      push(lines, call);
+      return sendLarge(this.#dispatcher, { call, lines, ...answer }, socket);
+    };
+    output.write(encodeSharedFrame(frameKinds.elsewhere, number, elsewhere.keep(call, send, drop), [], []));
   }
 
   /** Refuses the call, unless its answer was sent or is sent elsewhere. */
@@ -231,8 +225,9 @@ const refusalFrame = (number: number, error: ConnectError, given: readonly strin
   return encodeSharedFrame(frameKinds.answer, number, status, lines, [errorToJsonBytes(error, {})]);
 };
 
-/** A stream without further messages. */
-async function* ended(): AsyncGenerator<Message> {}
+/** Adds the headers that the handler of a stream has set; its trailers are sent with its end. */
+const pushStreamHeaders = (lines: string[], { givenResponseHeader }: Call): void =>
+  pushHeaders(lines, givenResponseHeader, "");
 
 /** The messages of a request whose frames are all there. */
 const requestsOf = (route: Route, body: Buffer, dispatcher: Dispatcher): AsyncIterator<Message> => {

@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isTrusted } from "../tls/server-tls.ts";
+import { answerPreface } from "../wire/answer-connection.ts";
 import { bodyPreface } from "../wire/body-connection.ts";
 import { sharedPreface } from "../wire/shared-frames.ts";
 import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
@@ -25,6 +26,8 @@ interface PortHandlers {
   shared(socket: Socket): void;
   /** Serves a connection that carries the content of a large upload. */
   body(socket: Socket): void;
+  /** Serves a connection that carries large answers. */
+  answers(socket: Socket): void;
 }
 
 /** Where a port listens: TCP, or a unix socket by its path. */
@@ -55,7 +58,7 @@ interface Port {
   destroy(): void;
 }
 
-type ProtocolName = "http1" | "http2" | "shared" | "body";
+type ProtocolName = "http1" | "http2" | "shared" | "body" | "answers";
 
 const prefaceBytes = 3;
 const http2Preface = Buffer.from("PRI");
@@ -64,6 +67,7 @@ const http2Preface = Buffer.from("PRI");
 const localPrefaces = [
   ["shared", sharedPreface.subarray(0, prefaceBytes)],
   ["body", bodyPreface.subarray(0, prefaceBytes)],
+  ["answers", answerPreface.subarray(0, prefaceBytes)],
 ] as const;
 
 /** Opens a port. Requests are answered by the handlers from the first connection on. */
@@ -92,6 +96,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
       handlers.shared(socket);
       socket.resume();
     } else if (protocol === "body") handlers.body(socket);
+    else if (protocol === "answers") handlers.answers(socket);
     else if (protocol === "http2") {
       // The session is created before this returns.
       taken = socket;
@@ -224,7 +229,7 @@ const sweepMs = 20;
 
 /**
  * Calls back with the protocol of a connection; with undefined if the peer closed or sent nothing in time. Only a local
- * connection can be shared or carry the content of an upload.
+ * connection can be shared, or carry the content of an upload or answers.
  */
 const decide = (
   socket: Socket,

@@ -13,6 +13,7 @@ import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { connectionsFor } from "../process/descriptors.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
+import { AnswerConnections } from "./answer-connections.ts";
 import { BodyConnections } from "./body-connections.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { Elsewhere } from "./elsewhere.ts";
@@ -109,6 +110,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   let isStopping = false;
 
   const elsewhere = new Elsewhere(dispatcher);
+  const answers = new AnswerConnections(dispatcher, elsewhere);
   const bodies = new BodyConnections(dispatcher);
   const sharedConnections = new Set<ServedConnection>();
   const shared = (socket: Socket): void => {
@@ -140,7 +142,6 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === streamContentType && !isUnary)
         return void serveConnectStream(dispatcher, bodies, route, request, response);
     }
-    if (elsewhere.take(request, response)) return;
     answerPage(request, response);
   };
 
@@ -158,7 +159,14 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   };
 
   const tls = "path" in options.listen ? undefined : options.tls;
-  const port = createPort({ http1, http2, shared, body: (socket) => bodies.serve(socket) }, limits, tls);
+  const handlers = {
+    http1,
+    http2,
+    shared,
+    body: (socket: Socket) => bodies.serve(socket),
+    answers: (socket: Socket) => answers.serve(socket),
+  };
+  const port = createPort(handlers, limits, tls);
   if (tls !== undefined && options.socketPath !== undefined) throw new Error("a unix socket is not served by TLS");
   await port.listen(options.listen, options.socketPath);
   const scheme = tls === undefined ? "http" : "https";
@@ -181,7 +189,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       // Watchers of the health receive the change before their calls end.
       await setImmediate();
       dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen || route.isEndless);
-      await settledWithin(Promise.all([closed, dispatcher.idle()]), graceMs);
+      const answered = dispatcher.idle().then(() => answers.leave());
+      await settledWithin(Promise.all([closed, answered]), graceMs);
       dispatcher.abortAll(serverStopping());
       await settledWithin(closed, flushMs);
       port.destroy();

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { isLent } from "./lent-memory.ts";
 import { countPassingBytes } from "./passing-bytes.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -127,7 +128,9 @@ export class FrameParser {
 
 /** The buffers of a frame: the header and the small parts after it in one, large parts unchanged. */
 export const frameParts = (flags: number, parts: readonly Uint8Array[], byteLength: number): readonly Uint8Array[] => {
-  countPassingBytes(byteLength);
+  const last = parts.at(-1);
+  // Lent memory is freed without a collection.
+  if (last === undefined || !isLent(last)) countPassingBytes(byteLength);
   const first = parts[0];
   const joined = first !== undefined && first.length <= joinedBytesMax ? first : undefined;
   const head = Buffer.allocUnsafe(frameHeaderBytes + (joined?.length ?? 0));

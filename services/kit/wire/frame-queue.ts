@@ -1,5 +1,6 @@
 import type { Frame } from "./frame-parser.ts";
 import { FrameParser } from "./frame-parser.ts";
+import { giveBack, hold, isLent, lend } from "./lent-memory.ts";
 import { countPassingBytes } from "./passing-bytes.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { malformed } from "./protocol-error.ts";
@@ -51,14 +52,30 @@ export class FrameQueue {
 
   /** Adds a chunk from the source. */
   push(chunk: Buffer): void {
-    if (this.#ended || this.#error !== undefined) return;
     countPassingBytes(chunk.length);
+    this.#take(chunk);
+  }
+
+  /**
+   * Adds a chunk whose memory is to be returned. The payloads in it are lent, so their readers should give them back;
+   * all other bytes of its frames are copied.
+   */
+  pushLent(chunk: Buffer, whenReturned?: () => void): void {
+    lend(chunk, whenReturned);
+    this.#take(chunk);
+    giveBack(chunk);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#ended || this.#error !== undefined) return;
+    const frames: Frame[] = [];
     try {
-      this.#parser.push(chunk, this.#frames);
+      this.#parser.push(chunk, frames);
     } catch (error) {
       this.fail(error);
       return;
     }
+    for (const frame of frames) this.#frames.push(isLent(chunk) ? heldFrame(frame, chunk) : frame);
     const waiting = this.#waiting;
     if (waiting !== undefined && this.#frames.length > 0) {
       this.#waiting = undefined;
@@ -82,7 +99,7 @@ export class FrameQueue {
   fail(error: unknown): void {
     if (this.#error !== undefined || (this.#ended && this.#frames.length === 0)) return;
     this.#error = error;
-    this.#frames.length = 0;
+    for (const { payload } of this.#frames.splice(0)) if (payload !== undefined) giveBack(payload);
     this.#settle((waiting) => waiting.reject(error));
   }
 
@@ -92,3 +109,9 @@ export class FrameQueue {
     if (waiting !== undefined) settle(waiting);
   }
 }
+
+/** A frame of a lent chunk, whose payload holds the chunk; its other bytes do not refer to it. */
+const heldFrame = (frame: Frame, chunk: Buffer): Frame => {
+  if (frame.payload !== undefined) hold(chunk);
+  return frame.body.buffer === chunk.buffer ? { ...frame, body: Buffer.from(frame.body) } : frame;
+};

@@ -24,7 +24,7 @@ export const frameKinds = {
   cancel: 2,
   /** A whole answer, or the refusal of a unary call. */
   answer: 3,
-  /** The answer is too large for the shared connection: it is sent to a request for the path in the head. */
+  /** The answer is too large for the shared connection: it is sent on one that asks for the name in the head. */
   elsewhere: 4,
   /** The server stops: the connection ends after the calls that run on it. */
   leave: 5,
@@ -43,9 +43,6 @@ export interface SharedFrame {
 
 /** Larger requests and answers have connections of their own. */
 export const sharedBytesMax = 128 * 1024;
-
-/** The path of answers that are sent elsewhere, up to the name of the answer. */
-export const elsewherePath = "/shared-answers/";
 
 const separator = "\0";
 const lengthsBytes = 8;

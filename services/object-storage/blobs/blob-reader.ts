@@ -1,9 +1,11 @@
 import type { FileHandle } from "node:fs/promises";
 
+import { KeptBuffers } from "../../kit/wire/kept-buffers.ts";
+import { lend } from "../../kit/wire/lent-memory.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import { BlobCorruptError } from "./blob-store.ts";
 import type { ChunkReader } from "./chunk-format.ts";
-import { chunkBytes, chunkOf } from "./chunk-format.ts";
+import { chunkBytes, chunkOf, sealedChunkBytes } from "./chunk-format.ts";
 
 /** Chunks that one call to the disk reads. */
 const readChunksMax = 4;
@@ -11,7 +13,12 @@ const readChunksMax = 4;
 interface Batch {
   readonly first: number;
   readonly read: Buffer;
+  /** What was read into. */
+  readonly buffer: Buffer;
 }
+
+/** For batches whose chunks are opened by copying them, so that nobody refers to what was read. */
+const readBuffers = new KeptBuffers(readChunksMax * sealedChunkBytes, 8);
 
 /**
  * The verified bytes of a range, in pieces of up to one chunk. The next batch is read while the current one is
@@ -29,12 +36,13 @@ export const readBlobRange = (
   const last = chunkOf(Math.max(offsetBytes, endBytes - 1));
   let isBegun = false;
 
-  /** Of earlier batches whose chunks were all opened, where what opens a chunk copies it. */
-  const spares: Buffer[] = [];
   const readBatch = async (first: number): Promise<Batch> => {
     const count = Math.min(readChunksMax, last - first + 1);
-    const buffer = (spares.pop() ?? Buffer.allocUnsafe(count * storedChunkBytes)).subarray(0, count * storedChunkBytes);
-    return { first, read: buffer.subarray(0, await fill(handle, buffer, first * storedChunkBytes)) };
+    const bytes = count * storedChunkBytes;
+    const isKept = chunks.isCopying && count === readChunksMax;
+    const buffer = isKept ? readBuffers.take() : Buffer.allocUnsafeSlow(bytes);
+    const filled = await fill(handle, buffer.subarray(0, bytes), first * storedChunkBytes);
+    return { first, read: buffer.subarray(0, filled), buffer };
   };
 
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -44,7 +52,7 @@ export const readBlobRange = (
       if (lengthBytes === 0) return;
       ahead = readBatch(chunkOf(offsetBytes));
       while (ahead !== undefined) {
-        const { first, read }: Batch = await ahead;
+        const { first, read, buffer }: Batch = await ahead;
         const next: number = first + readChunksMax;
         ahead = next <= last ? readBatch(next) : undefined;
         ahead?.catch(() => undefined);
@@ -55,9 +63,11 @@ export const readBlobRange = (
           const chunkStart = chunk * chunkBytes;
           const until = Math.min(endBytes - chunkStart, chunkBytes);
           if (opened.bytes.length < until) throw new BlobCorruptError(blobId, chunk, "it is shorter than its blob");
+          // Only the next reader refers to a copy.
+          if (chunks.isCopying) lend(opened.bytes);
           yield opened.bytes.subarray(Math.max(0, offsetBytes - chunkStart), until);
         }
-        if (chunks.isCopying) spares.push(read);
+        if (chunks.isCopying) readBuffers.put(buffer);
       }
     } finally {
       await ahead?.catch(() => undefined);

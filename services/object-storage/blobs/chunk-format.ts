@@ -27,6 +27,8 @@ export const chunkBytes = 256 * 1024;
 const checksumBytes = 4;
 const tagBytes = 16;
 const nonceBytes = 12;
+/** The bytes that a full encrypted chunk occupies in the file. */
+export const sealedChunkBytes = chunkBytes + tagBytes + checksumBytes;
 const cipherName = "aes-256-gcm";
 
 /** One chunk that was read back: its bytes, or why they cannot be returned. */

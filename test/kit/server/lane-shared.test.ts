@@ -1,6 +1,6 @@
 /** What is particular to shared connections; what all lanes have in common is in `lanes.test.ts`. */
 import { once } from "node:events";
-import { createServer, request } from "node:http";
+import { createServer } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.
 import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { ServerOptions } from "../../../services/kit/server/server.ts";
+import { answerNameBytes, answerPreface } from "../../../services/kit/wire/answer-connection.ts";
 import type { Frame } from "../../../services/kit/wire/frame-parser.ts";
 import { FrameParser } from "../../../services/kit/wire/frame-parser.ts";
 import type { SharedFrame } from "../../../services/kit/wire/shared-frames.ts";
@@ -65,13 +66,33 @@ const authorized = ["authorization", "Bearer alice"];
 const callFrame = (number: number, method: string, body: Uint8Array = Buffer.alloc(0)): Buffer =>
   encodeSharedFrame(frameKinds.call, number, path(method), authorized, [body]);
 
-/** Asks for an answer over HTTP/1.1; its status and its body. */
-const fetched = async (socketPath: string, answerPath: string): Promise<[number | undefined, string]> => {
-  const asking = request({ socketPath, path: answerPath, method: "POST" });
-  asking.end();
-  const [answer] = (await once(asking, "response")) as [AsyncIterable<Buffer> & { statusCode?: number }];
-  return [answer.statusCode, Buffer.concat(await Array.fromAsync(answer)).toString("hex")];
+/** Asks for an answer on a connection of its own: its status, and all bytes after its head as they arrive. */
+const asked = async (socketPath: string, name: string) => {
+  const socket = connect({ path: socketPath });
+  onTestFinished(() => void socket.destroy());
+  const received: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => received.push(chunk));
+  await once(socket, "connect");
+  socket.write(Buffer.concat([answerPreface, Buffer.from(name)]));
+  await eventually(() => received.length > 0, "the server answers");
+  const [head] = framesOf(Buffer.concat(received));
+  const headBytes = 5 + head!.body.length;
+  return {
+    socket,
+    status: decodeSharedFrame(head!).first,
+    body: () => Buffer.concat(received).toString("hex", headBytes),
+  };
 };
+
+/** The frames with which these bytes begin. */
+const framesOf = (bytes: Buffer): Frame[] => {
+  const frames: Frame[] = [];
+  new FrameParser(10_000_000).push(bytes, frames);
+  return frames;
+};
+
+/** The end of an answer without an error. */
+const plainEnd = "02000000027b7d";
 
 describe("calls on one connection", () => {
   test("run at the same time, and each gets its own answer", async () => {
@@ -145,7 +166,7 @@ describe("calls on one connection", () => {
     const answered = client.echo({ text: "milk" });
     await eventually(() => begun === 1, "the call runs");
     const { socket, frames } = await connected(socketPath);
-    await fetched(socketPath, "/livez");
+    await asked(socketPath, "a".repeat(answerNameBytes));
     const stopped = server.stop(60_000);
     await eventually(() => frames.some(({ kind }) => kind === frameKinds.leave), "the connections are told");
     socket.destroy();
@@ -280,19 +301,34 @@ describe("a large answer", () => {
   /** Two frames of messages: `sizeBytes` is 1,000,000. */
   const download = Buffer.from("000000000408c0843d", "hex");
 
-  test("is sent once, to a request that names it", async () => {
+  test("is sent once, to a connection that names it", async () => {
     const { path: socketPath } = await start();
     const { socket, frames } = await connected(socketPath);
     socket.write(callFrame(1, "Download", download));
     await eventually(() => frames.length === 1, "the server answers");
     const { kind, first } = frames[0]!;
-    expect([kind, first.replace(/[0-9a-f-]{36}$/, "")]).toEqual([frameKinds.elsewhere, "/shared-answers/"]);
-    const [status, body] = await fetched(socketPath, first);
-    expect([status, body.length > 2_000_000, body.endsWith("02000000027b7d")]).toEqual([200, true, true]);
-    expect(await fetched(socketPath, first)).toEqual([404, ""]);
+    expect([kind, first]).toEqual([frameKinds.elsewhere, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    const { status, body } = await asked(socketPath, first);
+    await eventually(() => body().endsWith(plainEnd), "the answer ends");
+    expect([status, body().length > 2_000_000]).toEqual(["200", true]);
+    expect((await asked(socketPath, first)).status).toBe("404");
   });
 
-  test("of an upload is sent to such a request as well", async () => {
+  test("is followed by the next one on the same connection", async () => {
+    const { path: socketPath } = await start();
+    const { socket, frames } = await connected(socketPath);
+    socket.write(callFrame(1, "Download", download));
+    socket.write(callFrame(2, "Download", download));
+    await eventually(() => frames.length === 2, "the server answers");
+    const { socket: connection, body } = await asked(socketPath, frames[0]!.first);
+    await eventually(() => body().endsWith(plainEnd), "the answer ends");
+    const { length } = body();
+    connection.write(frames[1]!.first);
+    await eventually(() => body().length > 2 * length && body().endsWith(plainEnd), "so does the next one");
+    expect(connection.destroyed).toBe(false);
+  });
+
+  test("of an upload is sent to such a connection as well", async () => {
     const upload = async () => ({ name: "a".repeat(200_000) });
     const handlers = { ...testHandlers, upload };
     const services = [{ service: TestService, handlers, errors: ErrorReasonSchema, app: createTestApp() }];
@@ -302,9 +338,23 @@ describe("a large answer", () => {
     await eventually(() => frames.length === 1, "the server answers");
     const { kind, first } = frames[0]!;
     expect(kind).toBe(frameKinds.elsewhere);
-    const [status, body] = await fetched(socketPath, first);
+    const { status, body } = await asked(socketPath, first);
+    await eventually(() => body().endsWith(plainEnd), "the answer ends");
     // A frame of 200,004 bytes with the name, and the end of the stream.
-    expect([status, body.slice(0, 20), body.length]).toEqual([200, "0000030d440ac09a0c61", 400_032]);
+    expect([status, body().slice(0, 20), body().length]).toEqual(["200", "0000030d440ac09a0c61", 400_032]);
+  });
+
+  test("whose call was given up is a refusal for who asks for it then", async () => {
+    const clock = new FakeClock();
+    const { path: socketPath } = await start({ clock });
+    const { socket, frames } = await connected(socketPath);
+    const lines = [...authorized, "connect-timeout-ms", "5000"];
+    socket.write(encodeSharedFrame(frameKinds.call, 1, path("Download"), lines, [download]));
+    await eventually(() => frames.length === 1, "the server answers");
+    clock.advance(6_000);
+    const { status, body } = await asked(socketPath, frames[0]!.first);
+    expect(status).toBe("200");
+    expect(Buffer.from(body(), "hex").toString()).toContain('{"error":{"code":"deadline_exceeded"');
   });
 
   test("that nobody asks for is given up, and its call has ended", async () => {
@@ -316,7 +366,34 @@ describe("a large answer", () => {
     await eventually(() => frames.length === 1, "the server answers");
     expect(app.made).toBe(1);
     clock.advance(10_000);
-    expect(await fetched(socketPath, frames[0]!.first)).toEqual([404, ""]);
+    expect((await asked(socketPath, frames[0]!.first)).status).toBe("404");
     expect(lines.filter(({ msg }) => msg === "call").map(({ code }) => code)).toEqual(["canceled"]);
+  });
+
+  test("is given up when its connection closes", async () => {
+    const { log, lines } = capturingLogger("info");
+    const { path: socketPath, app } = await start({ log });
+    const { socket, frames } = await connected(socketPath);
+    socket.write(callFrame(1, "Download", Buffer.from("00000000050880c2d72f", "hex")));
+    await eventually(() => frames.length === 1, "the server answers");
+    const { socket: connection } = await asked(socketPath, frames[0]!.first);
+    connection.destroy();
+    await eventually(() => lines.some(({ msg, code }) => msg === "call" && code === "canceled"), "its call has ended");
+    // Of 1,526 messages.
+    expect(app.made).toBeLessThan(1_000);
+  });
+
+  test.each([
+    // what a connection for answers sends
+    ["another preface", "ANSWER/2\n"],
+    ["more than a name", `ANSWER/1\n${"a".repeat(100)}`],
+  ])("is not sent to who sends %s", async (_what, text) => {
+    const { path: socketPath } = await start();
+    const socket = connect({ path: socketPath });
+    socket.on("error", () => {});
+    socket.write(text);
+    socket.resume();
+    await once(socket, "close");
+    expect(socket.destroyed).toBe(true);
   });
 });
