@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { fromBinary, ScalarType } from "@bufbuild/protobuf";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
@@ -7,6 +7,8 @@ import { messageContract } from "../../services/kit/contract/contract.ts";
 import { getField, isInstant, isUnset } from "../values/scalars.ts";
 import { textWriter } from "../values/writing.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
+import { encodedContentWriter, elementWriter } from "./xml-items.ts";
+import { escapeText, XmlBytes } from "./xml-text.ts";
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
@@ -195,23 +197,70 @@ const compileMessage = (tags: Tags, desc: DescMessage, spelling: DialectSpelling
 };
 
 const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
-  if (field.xml.isFlattened) {
-    const writeItem = compileItem(tags, field, spelling);
-    return (out, items) => {
-      for (const item of items as readonly unknown[]) writeListItem(out, writeItem, item);
-    };
-  }
-  const writeItem = compileItem(tagsOf(field.xml.memberName ?? "member"), field, spelling);
+  if (field.xml.isFlattened) return compileItems(tags, field, spelling);
+  const writeItems = compileItems(tagsOf(field.xml.memberName ?? "member"), field, spelling);
   return (out, items, writesEmpty) => {
     if ((items as readonly unknown[]).length === 0) {
       if (writesEmpty) out.text += tags.empty;
       return;
     }
     out.text += tags.opening;
-    for (const item of items as readonly unknown[]) writeListItem(out, writeItem, item);
+    writeItems(out, items, false);
     out.text += tags.closing;
   };
 };
+
+/** Writes the items of a list, which may be encoded messages. */
+const compileItems = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
+  const writeItem = compileItem(tags, field, spelling);
+  const { message } = field.desc;
+  if (message === undefined) return (out, items) => writeAll(out, writeItem, items as readonly unknown[]);
+  // Compiled when the first of them is written: a type may contain itself.
+  let writeEncoded: EncodedItemsWriter | undefined;
+  return (out, items) => {
+    if (!areEncoded(items as readonly unknown[])) return writeAll(out, writeItem, items as readonly unknown[]);
+    writeEncoded ??= compileEncodedItems(tags, message, spelling, writeItem);
+    writeEncoded(out, items as readonly Uint8Array[]);
+  };
+};
+
+const writeAll = (out: Output, writeItem: ValueWriter, items: readonly unknown[]): void => {
+  for (const item of items) writeListItem(out, writeItem, item);
+};
+
+const areEncoded = (items: readonly unknown[]): boolean => items[0] instanceof Uint8Array;
+
+type EncodedItemsWriter = (out: Output, items: readonly Uint8Array[]) => void;
+
+/** An item that is not plain becomes a message, which is written as the items of other lists. */
+const compileEncodedItems = (
+  tags: Tags,
+  desc: DescMessage,
+  spelling: DialectSpelling,
+  writeMessage: ValueWriter,
+): EncodedItemsWriter => {
+  const content = encodedContentWriter(desc, spelling);
+  const write = content && elementWriter(tags.name, content);
+  return (out, items) => {
+    const bytes = new XmlBytes(items.length * itemBytesExpected);
+    for (const item of items) {
+      const { length } = bytes;
+      if (write?.(bytes, item, 0, item.length) === true) continue;
+      bytes.cutAt(length);
+      const own: Output = { text: "", pieces: undefined };
+      writeMessage(own, fromBinary(desc, item), false);
+      bytes.addMarkup(own.text);
+    }
+    if (out.pieces === undefined) out.text += bytes.written.toString();
+    else {
+      out.pieces.push(Buffer.from(out.text), bytes.written);
+      out.text = "";
+    }
+  };
+};
+
+/** The memory that is there for each item of a list from the beginning. */
+const itemBytesExpected = 320;
 
 /** An empty map is written only where it is wrapped. */
 const compileMap = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
@@ -251,23 +300,3 @@ const simpleText = (field: FieldContract, spelling: DialectSpelling): ((value: u
     return text === undefined ? undefined : encodeURIComponent(text);
   };
 };
-
-/** Texts of other characters than these need a closer look. */
-const plainText = /^[ !#-%'-;=?-~]*$/;
-
-const special = /[&<>"\r\n\t]|[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
-
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  // A parser would normalize these to other white space.
-  "\r": "&#13;",
-  "\n": "&#10;",
-  "\t": "&#9;",
-};
-
-/** Characters that XML cannot contain become U+FFFD; clients avoid that with `encoding-type=url`. */
-const escapeText = (text: string): string =>
-  plainText.test(text) ? text : text.replace(special, (each) => escapes[each] ?? "\uFFFD");

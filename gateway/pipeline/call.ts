@@ -12,6 +12,7 @@ import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts
 import { questionHeaders } from "../../services/kit/server/question.ts";
 import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
+import { answeredMethod } from "../bindings/encoded-lists.ts";
 import type { StreamedBody } from "../bindings/streamed-body.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -80,7 +81,7 @@ export const call = async (
   const { limits } = gateway;
   const { desc } = bound.method;
   if (desc.methodKind === "unary") {
-    const method = desc as DescMethodUnary;
+    const method = answeredMethod(bound.method, bound.binding.api.protocol);
     const isLong = bound.method.http?.hasEarlyStatus === true;
     const signal = isLong && health !== undefined ? AbortSignal.any([exchange.signal, health.signal]) : exchange.signal;
     const timeoutMs = isLong ? undefined : limits.answerTimeoutMs;

@@ -35,6 +35,9 @@ export const textWriter = (field: FieldContract, format: TimestampFormat, spelli
   return hasDialectValues(field) ? (value) => spelling.value(value as string) : (value) => value as string;
 };
 
+/** Whether the texts of a field are the same in all dialects. */
+export const isWrittenAsItIs = (field: FieldContract): boolean => !holdsArn(field) && !hasDialectValues(field);
+
 const arnFields = new WeakMap<FieldContract, boolean>();
 
 /** Whether the field holds ARNs, by its name. */

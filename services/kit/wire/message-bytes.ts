@@ -80,8 +80,10 @@ export class MessageBytes {
   /** Bytes inside a member. */
   copy(from: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
-    if (end - start > shortLength) this.#bytes.set(from.subarray(start, end), this.#at);
-    else for (let at = start; at < end; at += 1) this.#bytes[this.#at + at - start] = from[at]!;
+    const into = this.#bytes;
+    let at = this.#at;
+    if (end - start > shortLength) into.set(from.subarray(start, end), at);
+    else for (let index = start; index < end; index += 1) into[at++] = from[index]!;
     this.#at += end - start;
   }
 

@@ -20,7 +20,7 @@ export class PlainMembers {
   readonly #ends: number[];
   #bytes: Uint8Array = noBytes;
 
-  /** Lists, maps and members that are not whole numbers, texts, bytes or messages are never plain. */
+  /** Plain are whole numbers of 64 bits and positive ones of 32, texts, lists of one text, bytes and messages. */
   constructor(desc: DescMessage) {
     const kinds: (MemberKind | undefined)[] = [];
     for (const field of desc.fields) kinds[field.number] = kindOf(field);
@@ -29,13 +29,15 @@ export class PlainMembers {
     this.#ends = [...this.#starts];
   }
 
-  /** Looks for the members of a message. False: it is not plain, and the other methods must not be called. */
-  find(bytes: Uint8Array): boolean {
-    const { length } = bytes;
+  /**
+   * Looks for the members of a message, which may be a part of the bytes. False: it is not plain, and the other methods
+   * must not be called.
+   */
+  find(bytes: Uint8Array, start = 0, length = bytes.length): boolean {
     this.#bytes = bytes;
     this.#starts.fill(absent);
     this.#ends.fill(absent);
-    let at = 0;
+    let at = start;
     for (let last = 0; at < length;) {
       const tag = bytes[at]!;
       const number = tag >>> 3;
@@ -78,13 +80,7 @@ export class PlainMembers {
 
   /** A whole number, 0 if it is absent. Undefined: it is negative, or above 2^49. */
   integer({ number }: DescField): number | undefined {
-    const start = this.#starts[number]!;
-    if (start === absent) return 0;
-    const end = this.#ends[number]!;
-    if (end - start > exactBytesMax) return undefined;
-    let value = 0;
-    for (let at = end - 1; at >= start; at -= 1) value = value * (oneByteMax + 1) + (this.#bytes[at]! & oneByteMax);
-    return value;
+    return readInteger(this.#bytes, this.#starts[number]!, this.#ends[number]!);
   }
 
   /** A text, empty if it is absent. */
@@ -95,6 +91,14 @@ export class PlainMembers {
     return Buffer.from(buffer, byteOffset + start, this.#ends[number]! - start).toString("latin1");
   }
 }
+
+/** The whole number between two places of bytes. Undefined: it is negative, or above 2^49. */
+export const readInteger = (bytes: Uint8Array, start: number, end: number): number | undefined => {
+  if (end - start > exactBytesMax) return undefined;
+  let value = 0;
+  for (let at = end - 1; at >= start; at -= 1) value = value * (oneByteMax + 1) + (bytes[at]! & oneByteMax);
+  return value;
+};
 
 const varint: number = WireType.Varint;
 const lengthDelimited: number = WireType.LengthDelimited;
@@ -109,12 +113,15 @@ const exactBytesMax = 7;
 const kindOf = (field: DescField): MemberKind | undefined => {
   if (field.oneof !== undefined) return undefined;
   if (field.fieldKind === "message" && !field.delimitedEncoding) return { wireType: lengthDelimited, isText: false };
+  if (field.fieldKind === "list" && field.scalar === ScalarType.STRING)
+    return { wireType: lengthDelimited, isText: true };
   if (field.fieldKind !== "scalar") return undefined;
-  const { scalar } = field;
-  if (scalar === ScalarType.INT64 || scalar === ScalarType.UINT64) return { wireType: varint, isText: false };
-  const isText = scalar === ScalarType.STRING;
-  return isText || scalar === ScalarType.BYTES ? { wireType: lengthDelimited, isText } : undefined;
+  if (wholeNumbers.has(field.scalar)) return { wireType: varint, isText: false };
+  const isText = field.scalar === ScalarType.STRING;
+  return isText || field.scalar === ScalarType.BYTES ? { wireType: lengthDelimited, isText } : undefined;
 };
+
+const wholeNumbers = new Set([ScalarType.INT64, ScalarType.UINT64, ScalarType.INT32, ScalarType.BOOL]);
 
 const isAscii = (bytes: Uint8Array, start: number, end: number): boolean => {
   let all = 0;
