@@ -56,7 +56,7 @@ export class SharedConnection {
     const socket = connect({ path });
     this.#socket = socket;
     this.#output = new GatheredWrites(socket);
-    this.#output.write(sharedPreface);
+    this.#output.reserve(sharedPreface.length).set(sharedPreface);
     const timer = setTimeout(() => socket.destroy(new Error("connecting took too long")), connectTimeoutMs);
     timer.unref();
     socket.once("connect", () => {
@@ -90,14 +90,13 @@ export class SharedConnection {
     timeoutMs: number | undefined,
   ): Promise<SharedAnswer> {
     const number = this.#nextNumber();
-    const frame = encodeSharedFrame(frameKinds.call, number, path, lines, body);
+    encodeSharedFrame(frameKinds.call, number, path, lines, body, this.#output.reserve);
     return new Promise((resolve, reject) => {
       const call: WaitingCall = { resolve, reject, end: undefined };
       this.#calls.set(number, call);
-      this.#output.write(frame);
       call.end = watchCallEnd(signal, timeoutMs, (error) => {
         if (!this.#forget(number)) return;
-        this.#output.write(encodeSharedFrame(frameKinds.cancel, number, "", [], []));
+        encodeSharedFrame(frameKinds.cancel, number, "", [], [], this.#output.reserve);
         reject(error);
       });
       // A signal that is aborted already ends the call before its watch is known.

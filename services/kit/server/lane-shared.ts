@@ -53,7 +53,7 @@ export const serveShared = (dispatcher: Dispatcher, elsewhere: Elsewhere, socket
     const route = dispatcher.find(frame.first);
     if (route === undefined) {
       const unknown = new ConnectError(`${frame.first} is not offered`, Code.Unimplemented);
-      output.write(refusalFrame(frame.call, unknown, []));
+      sendRefusal(output, frame.call, unknown, []);
       return;
     }
     const call = dispatcher.open(route, frame.headers, readTimeout);
@@ -89,7 +89,7 @@ export const serveShared = (dispatcher: Dispatcher, elsewhere: Elsewhere, socket
   socket.setTimeout(dispatcher.limits.stallTimeoutMs, () => {
     if (socket.writableLength > 0) socket.destroy();
   });
-  return { leave: () => output.write(encodeSharedFrame(frameKinds.leave, 0, "", [], [])) };
+  return { leave: () => void encodeSharedFrame(frameKinds.leave, 0, "", [], [], output.reserve) };
 };
 
 interface AnsweringParts {
@@ -181,7 +181,7 @@ class SharedAnswering {
   #answer(lines: readonly string[], body: readonly Uint8Array[]): void {
     const { output, number } = this.#parts;
     if (this.#call.isClosed) return;
-    output.write(encodeSharedFrame(frameKinds.answer, number, "200", lines, body));
+    encodeSharedFrame(frameKinds.answer, number, "200", lines, body, output.reserve);
     this.#dispatcher.close(this.#call);
   }
 
@@ -197,7 +197,7 @@ class SharedAnswering {
       push(lines, call);
       return sendLarge(this.#dispatcher, { call, lines, ...answer }, socket);
     };
-    output.write(encodeSharedFrame(frameKinds.elsewhere, number, elsewhere.keep(call, send, drop), [], []));
+    encodeSharedFrame(frameKinds.elsewhere, number, elsewhere.keep(call, send, drop), [], [], output.reserve);
   }
 
   /** Refuses the call, unless its answer was sent or is sent elsewhere. */
@@ -208,21 +208,21 @@ class SharedAnswering {
     const lines = ["x-request-id", this.#call.requestId];
     if (this.#call.route.method.methodKind === "unary") {
       pushGivenHeaders(lines, this.#call);
-      output.write(refusalFrame(number, error, lines));
+      sendRefusal(output, number, error, lines);
     } else {
       pushHeaders(lines, this.#call.givenResponseHeader, "");
-      output.write(encodeSharedFrame(frameKinds.answer, number, "200", lines, streamEnd(this.#call, error)));
+      encodeSharedFrame(frameKinds.answer, number, "200", lines, streamEnd(this.#call, error), output.reserve);
     }
     this.#dispatcher.close(this.#call, error);
   }
 }
 
-/** The refusal of a unary call, as in the Connect protocol. */
-const refusalFrame = (number: number, error: ConnectError, given: readonly string[]): Buffer => {
+/** Sends the refusal of a unary call, as in the Connect protocol. */
+const sendRefusal = (output: GatheredWrites, number: number, error: ConnectError, given: readonly string[]): void => {
   const lines = [...given, "content-type", "application/json"];
   pushHeaders(lines, error.metadata, "");
   const status = String(codeToHttpStatus(error.code));
-  return encodeSharedFrame(frameKinds.answer, number, status, lines, [errorToJsonBytes(error, {})]);
+  encodeSharedFrame(frameKinds.answer, number, status, lines, [errorToJsonBytes(error, {})], output.reserve);
 };
 
 /** Adds the headers that the handler of a stream has set; its trailers are sent with its end. */

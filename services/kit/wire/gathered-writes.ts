@@ -1,45 +1,67 @@
 import type { Socket } from "node:net";
 
-/** Buffers up to this size in all are joined: a copy is cheaper than one more buffer in a write. */
-const joinedBytesMax = 128 * 1024;
+/** Frames up to this size are made one after the other in one piece of memory, of which each byte is used once. */
+const slabBytes = 64 * 1024;
+
+const noBytes = Buffer.alloc(0);
 
 /**
  * The output of a connection that many calls share. What is written while the process handles what it has received is
- * sent in one write, because a system call costs more than the rest of a small frame.
+ * sent in one write, because a system call costs more than the rest of a small frame. It is made where it is sent
+ * from, so that it is neither copied nor allocated by itself.
  */
 export class GatheredWrites {
   readonly #socket: Socket;
+  #slab: Buffer = noBytes;
+  /** The bytes of the slab that wait are between these; those after them are free. */
+  #start = 0;
+  #end = 0;
+  /** What waits before them. */
   #waiting: Buffer[] = [];
-  #bytes = 0;
   #flushing: NodeJS.Immediate | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
-  write(bytes: Buffer): void {
-    this.#waiting.push(bytes);
-    this.#bytes += bytes.length;
+  /** Memory for so many bytes, which are sent after all that was reserved before. The caller fills it at once. */
+  readonly reserve = (bytes: number): Buffer => {
     this.#flushing ??= setImmediate(() => this.flush());
-  }
+    if (bytes > slabBytes) {
+      this.#closeRun();
+      const own = Buffer.allocUnsafeSlow(bytes);
+      this.#waiting.push(own);
+      return own;
+    }
+    if (bytes > this.#slab.length - this.#end) {
+      this.#closeRun();
+      this.#slab = Buffer.allocUnsafeSlow(slabBytes);
+      this.#start = 0;
+      this.#end = 0;
+    }
+    const begin = this.#end;
+    this.#end += bytes;
+    return this.#slab.subarray(begin, this.#end);
+  };
 
   /** Sends what waits, now. */
   flush(): void {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
+    this.#closeRun();
     const waiting = this.#waiting;
-    const bytes = this.#bytes;
     if (waiting.length === 0) return;
     this.#waiting = [];
-    this.#bytes = 0;
     const socket = this.#socket;
     if (!socket.writable) return;
-    if (waiting.length === 1) socket.write(waiting[0]!);
-    else if (bytes <= joinedBytesMax) socket.write(Buffer.concat(waiting, bytes));
-    else {
-      socket.cork();
-      for (const each of waiting) socket.write(each);
-      socket.uncork();
-    }
+    if (waiting.length > 1) socket.cork();
+    for (const each of waiting) socket.write(each);
+    if (waiting.length > 1) socket.uncork();
+  }
+
+  #closeRun(): void {
+    if (this.#start === this.#end) return;
+    this.#waiting.push(this.#slab.subarray(this.#start, this.#end));
+    this.#start = this.#end;
   }
 }

@@ -48,20 +48,24 @@ const separator = "\0";
 const lengthsBytes = 8;
 const frameHeaderBytes = 5;
 
-/** Encodes a frame. `lines` are names and values; the body's parts are copied. Throws TypeError for a broken header. */
+/**
+ * Encodes a frame. `lines` are names and values; the body's parts are copied. Throws TypeError for a broken header. The
+ * memory is asked for when nothing can fail any more.
+ */
 export const encodeSharedFrame = (
   kind: number,
   call: number,
   first: string,
   lines: readonly string[],
   body: readonly Uint8Array[],
+  allocate: (bytes: number) => Buffer = Buffer.allocUnsafe,
 ): Buffer => {
   let head = first;
   for (const text of lines) head += separator + checked(text);
   let bodyBytes = 0;
   for (const part of body) bodyBytes += part.length;
   const size = lengthsBytes + head.length + bodyBytes;
-  const bytes = Buffer.allocUnsafe(frameHeaderBytes + size);
+  const bytes = allocate(frameHeaderBytes + size);
   bytes[0] = kind;
   bytes.writeUInt32BE(size, 1);
   bytes.writeUInt32BE(call, frameHeaderBytes);
