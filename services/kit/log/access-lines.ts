@@ -22,12 +22,9 @@ export const accessLines = (log: Logger, message: string): ((members: AccessLine
   const end = `,"msg":${JSON.stringify(message)}}\n`;
   return (members) => {
     if (!log.isLevelEnabled("info")) return;
-    let line = opening + timeText(Date.now()) + named;
-    for (const member in members) {
-      const value = members[member];
-      if (value !== undefined) line += `,"${member}":${typeof value === "string" ? JSON.stringify(value) : value}`;
-    }
-    output.writeSoon(hideSecrets(line + end));
+    // One text of all members costs half of one text for each.
+    const shown = JSON.stringify(members).slice(1, -1);
+    output.writeSoon(hideSecrets(opening + timeText(Date.now()) + named + (shown && `,${shown}`) + end));
   };
 };
 
