@@ -70,20 +70,25 @@ const claimsMax = 1_000;
 /** Claims by all of their header but the signature: a client's requests differ in nothing else for a day. */
 const knownClaims = new WeakMap<SignatureBrand, LRUCache<string, SignatureClaim>>();
 
+/** The one that was read last: mostly the next has the same, and to compare costs less than to find it. */
+let lastClaim: { readonly brand: SignatureBrand; readonly start: string; readonly claim: SignatureClaim } | undefined;
+
 const readHeader = (values: readonly string[], brand: SignatureBrand): SignatureClaim => {
   const [value = ""] = values;
   if (values.length !== 1) refuseHeader("There is more than one.");
   const end = value.length - signatureLength;
   const signature = value.slice(end);
   if (!value.endsWith("Signature=", end) || !usualSignature.test(signature)) return parseHeader(value, brand);
+  if (lastClaim?.brand === brand && lastClaim.start.length === end && value.startsWith(lastClaim.start))
+    return { ...lastClaim.claim, signature };
   let claims = knownClaims.get(brand);
   if (claims === undefined) knownClaims.set(brand, (claims = new LRUCache({ max: claimsMax })));
   const start = value.slice(0, end);
   const known = claims.get(start);
-  if (known !== undefined) return { ...known, signature };
-  const claim = parseHeader(value, brand);
-  claims.set(start, claim);
-  return claim;
+  const claim = known ?? parseHeader(value, brand);
+  if (known === undefined) claims.set(start, claim);
+  lastClaim = { brand, start, claim };
+  return { ...claim, signature };
 };
 
 const parseHeader = (value: string, brand: SignatureBrand): SignatureClaim => {

@@ -33,26 +33,23 @@ export const callHeaderLines = (
     lines.push("connect-timeout-ms", String(leftMs), deadlineHeader, String(Date.now() + leftMs));
   }
   let isAuthorized = false;
-  for (const [name, value] of headerEntries(given)) {
+  const add = (name: string, value: string): void => {
     const key = name.toLowerCase();
     lines.push(key, value);
     isAuthorized ||= key === "authorization";
-  }
+  };
+  // A record is read directly, because creating Headers costs more than the rest of a call's headers.
+  if (isRecord(given)) for (const name in given) add(name, given[name]!);
+  else if (given !== undefined) for (const [name, value] of new Headers(given)) add(name, value);
   return token === undefined || isAuthorized ? lines : withToken(lines, token);
 };
+
+const isRecord = (given: HeadersInput | undefined): given is Record<string, string> =>
+  given !== undefined && !(given instanceof Headers) && !(Symbol.iterator in given);
 
 const withToken = async (lines: string[], token: () => Promise<string>): Promise<string[]> => {
   lines.push("authorization", `Bearer ${await token()}`);
   return lines;
-};
-
-/**
- * Names and values. A record is read directly, because creating Headers costs more than the rest of a call's headers.
- */
-const headerEntries = (given: HeadersInput | undefined): Iterable<readonly [string, string]> => {
-  if (given === undefined) return [];
-  const isRecord = !(given instanceof Headers) && !(Symbol.iterator in given);
-  return isRecord ? Object.entries(given as Record<string, string>) : new Headers(given);
 };
 
 /** The message of an answer. Throws ConnectError if the bytes are not one. */

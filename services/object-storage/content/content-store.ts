@@ -178,7 +178,8 @@ const inline = (
   pieces: readonly Uint8Array[],
   facts: ContentFacts,
 ): ReceivedContent => {
-  const content = Buffer.concat(pieces);
+  const [only] = pieces;
+  const content = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
   const sizeBytes = content.length;
   if (sizeBytes === 0) return { ...facts, blob: undefined };
   const inlineBody = sealInlineBody(key, blobId, content);
