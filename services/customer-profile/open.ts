@@ -22,7 +22,7 @@ import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
-import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
+import { domainKeys, jobTablesBase, objectPlaces, pageTokenKeys, searchKeys } from "./store/layout.ts";
 import { createCompaction } from "./work/compaction.ts";
 import { deadLetterHandler, deadLetterKind, deadLetterPolicy, ownsDeadLetters } from "./work/dead-letter-job.ts";
 import { wrappedDomainKeys, wrappedTypeKeys } from "./work/domain-key-rewrap.ts";
@@ -95,6 +95,10 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     placeOf: (owner) => ({ pool: ownsDeadLetters(owner) ? "letters" : "removals", group: owner }),
   });
   const startWork = () => {
+    for (const table of [searchKeys, objectPlaces])
+      store
+        .knowKeys(table)
+        .catch((error: unknown) => log.warn({ err: error, table: table.name }, "absent keys are looked for on disk"));
     jobs.start();
     compaction.request();
     const expiry = { store, clock, compaction, keyring, log };

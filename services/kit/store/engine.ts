@@ -26,6 +26,8 @@ export interface View extends Records {
 
 /** The database as it was at one instant. */
 export interface Snapshot extends Records {
+  /** Whether a key is known to have no record, without looking for it. Unset: it is of none. */
+  isAbsent?(key: ByteString): boolean;
   /** Ends all scans. Reading afterwards throws. Undefined: it has ended already. */
   close(): Promise<void> | undefined;
 }
@@ -43,5 +45,10 @@ export interface Engine {
    * `isWholeKey`: the prefix is one key.
    */
   erase(prefix: ByteString, isWholeKey: boolean): Promise<void>;
+  /**
+   * Reads all keys of a table, which begin with the prefix, so that looking for absent ones costs little when it
+   * resolves. Unset: that costs little anyway.
+   */
+  knowKeys?(prefix: ByteString): Promise<void>;
   close(): Promise<void>;
 }

@@ -12,6 +12,7 @@ import type { Engine, RawWrites } from "./engine.ts";
 import type { GroupMark } from "./group-mark.ts";
 import { encodeGroupMark, groupKey } from "./group-mark.ts";
 import { GroupNumbering } from "./group-numbering.ts";
+import { KnownTables } from "./known-tables.ts";
 import { LevelSnapshot } from "./level-snapshot.ts";
 import { boundaryRecord, sealRecord } from "./record.ts";
 import type { Recovery } from "./recovery.ts";
@@ -81,12 +82,21 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
     throw error;
   });
   const snapshots = new SharedSnapshots(database);
+  const tables = new KnownTables();
+  const ending = new AbortController();
+  const reading = new Set<Promise<void>>();
+  let writing: Promise<void> = Promise.resolve();
+  const snapshot = () => new LevelSnapshot(database, snapshots.current, tables);
+  const written = () => writing.catch(() => undefined);
+  const source = { snapshot, written, snapshotsClosed: () => snapshots.closed() };
   return {
-    snapshot: () => new LevelSnapshot(database, snapshots.current),
+    snapshot,
     async write(writes) {
       const group = numbering.next();
+      tables.note(writes);
+      writing = writeBatch(database, group, writes, sync);
       try {
-        await writeBatch(database, group, writes, sync);
+        await writing;
       } finally {
         snapshots.renew();
       }
@@ -100,7 +110,14 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
       await snapshots.closed();
       await database.compactRange(bytesOf(prefix), bytesOf(prefix));
     },
+    async knowKeys(prefix) {
+      const read = tables.know(prefix, source, ending.signal);
+      reading.add(read);
+      await read.finally(() => reading.delete(read));
+    },
     async close() {
+      ending.abort();
+      await Promise.allSettled(reading);
       await numbering.close();
       snapshots.renew();
       await database.close();

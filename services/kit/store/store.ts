@@ -99,6 +99,11 @@ export interface Store {
    * all reads that began before, so it must not be called from inside a read or a transaction.
    */
   compact<K extends KeyTuple>(table: Table<K>, range: Pick<RangeOptions<NoInfer<K>>, "prefix">): Promise<void>;
+  /**
+   * Reads all keys of a table in steps, so that absent ones are known without looking for them when it resolves.
+   * Rejects if a record of the table is damaged; absent keys are looked for then, as before.
+   */
+  knowKeys(table: Table): Promise<void>;
   /** Every record as it was when the dump began, in the order of their keys; of a damaged one only its key. */
   dump(): AsyncGenerator<readonly DumpedRecord[], void>;
   stats(): StoreStats;
@@ -219,6 +224,11 @@ export const storeOver = (
         reads -= 1;
         finish();
       }
+    },
+
+    async knowKeys(table) {
+      begin();
+      await engine.knowKeys?.(encodeKeyPrefix(table, []));
     },
 
     async *dump() {

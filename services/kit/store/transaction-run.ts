@@ -53,6 +53,7 @@ export class CommittedView implements View {
 
   getShared(key: ByteString, decode: (payload: Uint8Array) => Message): Message | undefined {
     const snapshot = this.#open();
+    if (snapshot.isAbsent?.(key) === true) return undefined;
     const kept = this.#shared.find(key, this.#epoch);
     if (kept !== undefined) return kept === absent ? undefined : kept;
     const payload = snapshot.get(key);

@@ -2,6 +2,7 @@ import { Level } from "level";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { bytesOf } from "../../../services/kit/store/byte-string.ts";
+import { KnownTables } from "../../../services/kit/store/known-tables.ts";
 import { LevelSnapshot } from "../../../services/kit/store/level-snapshot.ts";
 import { SharedSnapshot } from "../../../services/kit/store/shared-snapshots.ts";
 import { sealRecord } from "../../../services/kit/store/record.ts";
@@ -42,7 +43,7 @@ test.each([
   [2_400, [1_024, 1_024, 352], [1_024, 1_024, 352]],
 ])("a scan of %i records reads no more than those", async (expected, reads, pages) => {
   const { database, asked } = await openNoting(2_500);
-  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database));
+  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database), new KnownTables());
   const seen: number[] = [];
   let left = expected;
   for await (const page of snapshot.scan({ low: "k", high: "l" }, false, expected)) {
@@ -57,7 +58,7 @@ test.each([
 
 test("a scan that goes on after what was expected reads whole pages", async () => {
   const { database, asked } = await openNoting(1_500);
-  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database));
+  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database), new KnownTables());
   const seen: number[] = [];
   for await (const page of snapshot.scan({ low: "k", high: "l" }, false, 2)) seen.push(page.length);
   await snapshot.close();
@@ -79,7 +80,7 @@ describe("a scan of keys that are texts", () => {
         value: sealRecord(damaged.includes(key) ? Buffer.from("another key") : key, key),
       })),
     );
-    const snapshot = new LevelSnapshot(database, new SharedSnapshot(database));
+    const snapshot = new LevelSnapshot(database, new SharedSnapshot(database), new KnownTables());
     onTestFinished(() => snapshot.close());
     return async (low: string, high: string, expected = 10): Promise<string[]> => {
       const found: string[] = [];

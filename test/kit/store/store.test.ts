@@ -14,13 +14,18 @@ import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { isolationContract } from "./isolation-contract.ts";
 import type { OpenEmptyStore } from "./store-contract.ts";
 import { storeContract } from "./store-contract.ts";
-import { counters, events, notes } from "./tables.ts";
+import { counters, events, newest, notes } from "./tables.ts";
 
 // Whether the disk is waited for changes nothing that the contract suite looks at; the tests below wait for it.
 const openEmpty: OpenEmptyStore = async (limits) =>
   openStore({ directory: await temporaryDirectory(), sync: false, limits });
 storeContract("LevelDB", openEmpty);
 isolationContract("LevelDB", openEmpty);
+storeContract("LevelDB whose keys are known", async (limits) => {
+  const store = await openEmpty(limits);
+  for (const table of [notes, counters, events, newest]) await store.knowKeys(table);
+  return store;
+});
 
 const openFor = async (directory: string): Promise<Store> => {
   const store = await openStore({ directory });
@@ -121,6 +126,8 @@ describe("a damaged record", () => {
     await expect(store.read((reader) => reader.list(notes, { limit: 10 }))).rejects.toThrow(StoreCorruptionError);
     await expect(store.read((reader) => reader.listStored(notes, { limit: 10 }))).rejects.toThrow(StoreCorruptionError);
     await expect(store.transact((tx) => tx.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
+    await expect(store.knowKeys(notes)).rejects.toThrow(StoreCorruptionError);
+    await expect(store.read((reader) => reader.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
     expect((await store.read((reader) => reader.get(notes, ["a", "1"])))?.value).toBe("whole");
   });
 
