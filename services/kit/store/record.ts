@@ -17,9 +17,10 @@ export const boundaryRecord = Buffer.from("\u0000boundary", "latin1");
 
 export const isBoundary = (record: Buffer): boolean => record[0] === 0x00 && record.equals(boundaryRecord);
 
-/** Wraps a payload for the database. */
-export const sealRecord = (key: Uint8Array, payload: Uint8Array): Buffer => {
-  const record = Buffer.allocUnsafe(headerBytes + payload.byteLength);
+/** Wraps a payload for the database. With memory that is large enough, the record is made there. */
+export const sealRecord = (key: Uint8Array, payload: Uint8Array, memory?: Buffer): Buffer => {
+  const bytes = headerBytes + payload.byteLength;
+  const record = memory !== undefined && bytes <= memory.length ? memory.subarray(0, bytes) : Buffer.allocUnsafe(bytes);
   record[0] = formatVersion;
   record.writeUInt32BE(crc32(payload, crc32(key)), 1);
   record.set(payload, headerBytes);

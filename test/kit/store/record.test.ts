@@ -11,6 +11,14 @@ describe("a record", () => {
     expect(sealRecord(key, payload).toString("hex")).toBe("0195027cfe0a03616263");
   });
 
+  it("is the same in memory that is given, if that is large enough", () => {
+    const memory = Buffer.alloc(10, 0xff);
+    const within = sealRecord(key, payload, memory);
+    expect([within.toString("hex"), within.buffer === memory.buffer]).toEqual(["0195027cfe0a03616263", true]);
+    const beyond = sealRecord(key, payload, memory.subarray(1));
+    expect([beyond.toString("hex"), beyond.buffer === memory.buffer]).toEqual(["0195027cfe0a03616263", false]);
+  });
+
   it("gives back its payload", () => {
     expect(Buffer.from(openRecord(key, sealRecord(key, payload))).toString("hex")).toBe("0a03616263");
     expect(openRecord(key, sealRecord(key, new Uint8Array())).byteLength).toBe(0);

@@ -110,6 +110,16 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
         expect((await store.read((reader) => reader.get(events, ["s", 1])))?.value).toEqual(new Uint8Array([1, 2, 3]));
       });
 
+      it("keeps values of all sizes apart that are written together", async () => {
+        const store = await open();
+        const values = [3, 4_096, 81_910, 81_920, 100_000, 5, 4_096].map((size, index) => `${index}`.repeat(size));
+        await store.transact((tx) => {
+          for (const [index, value] of values.entries()) tx.put(notes, ["alice", `${index}`], { value });
+        });
+        const stored = await store.read((reader) => reader.list(notes, { prefix: ["alice"], limit: 9 }));
+        expect(stored.map(({ value }) => value.value)).toEqual(values);
+      });
+
       it("deletes a range, its own writes in it included, and nothing else", async () => {
         const store = await open();
         await put(store, ["a", "1", ""], ["a", "2", ""], ["aa", "1", ""], ["b", "1", ""]);
