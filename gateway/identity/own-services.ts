@@ -11,7 +11,8 @@ import { createTransport } from "../../services/kit/client/transport.ts";
 import type { Address } from "../../services/kit/config/config.ts";
 import { faultTable, roleFault } from "../../services/kit/faults/service-error.ts";
 import type { JoinedAccessKeys } from "../../services/kit/accounts/joined-access-keys.ts";
-import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import type { Authenticate, IssuerRights } from "../../services/kit/identity/authenticate.ts";
+import { authenticateByService, bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
 import { clientTokenIssuer, clientTokenRights, gatewayAudience } from "../../services/kit/identity/client-tokens.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
@@ -32,6 +33,7 @@ import { keysDirectory } from "../../services/kit/process/keys-directory.ts";
 import { openProcessStore } from "../../services/kit/process/process-store.ts";
 import { makeRoomForSocket } from "../../services/kit/process/service-process.ts";
 import { guardSpace } from "../../services/kit/process/space-guard.ts";
+import type { OfferedService } from "../../services/kit/server/route.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServiceConnection } from "../api-binding.ts";
 import { ownServices } from "../services.ts";
@@ -186,34 +188,41 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     isLow: () => space.isLow,
     refusal: () => roleFault(faultTable(ErrorReasonSchema), FaultRole.STORAGE_FULL),
   });
-  const verifier = createVerifier({
-    publicKeys: keysDirectory(config),
-    clock: systemClock,
-    audience: ownServiceNames,
-    findPolicies,
-  });
   const mayFollow = {
     preauthorizedFor: [DirectoryService.method.watchDirectory.name, DirectoryService.method.getPolicies.name],
   };
+  const rights: IssuerRights = {
+    ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
+    gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities", "GetUserPolicies"] },
+    ...clientTokenRights,
+    ...backupRights,
+  };
+  const authenticateAs = (audience: string): Authenticate =>
+    bearerAuthenticate(
+      createVerifier({ publicKeys: keysDirectory(config), clock: systemClock, audience, findPolicies }),
+      rights,
+    );
+  const asIdentity = authenticateAs("identity");
+  const services: readonly OfferedService[] = [
+    { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
+    { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
+    backupService({ store, clock: systemClock }),
+    replicationService(replication),
+    directoryService(followed),
+  ];
   const server = await startServer({
     name: "gateway",
     listen: config.identityListen,
     socketPath,
     tls: tls.server,
     audit,
-    services: [
-      { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
-      { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
-      backupService({ store, clock: systemClock }),
-      replicationService(replication),
-      directoryService(followed),
-    ],
-    authenticate: bearerAuthenticate(verifier, {
-      ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
-      gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities", "GetUserPolicies"] },
-      ...clientTokenRights,
-      ...backupRights,
-    }),
+    services,
+    authenticate: authenticateByService(
+      new Map([
+        ...services.map(({ service }) => [service.typeName, asIdentity] as const),
+        [SecurityTokenService.typeName, authenticateAs("security-token")],
+      ]),
+    ),
     log,
     metrics,
     loggingFrontEnds: ["gateway"],

@@ -9,7 +9,7 @@ import type { Address } from "../../services/kit/config/config.ts";
 import { findServiceApi } from "../../services/kit/contract/contract.ts";
 import { ServiceError } from "../../services/kit/faults/service-error.ts";
 import type { Authenticate } from "../../services/kit/identity/authenticate.ts";
-import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import { authenticateByService, bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
 import { clientTokenRights, gatewayAudience } from "../../services/kit/identity/client-tokens.ts";
 import type { PublicKeys } from "../../services/kit/identity/key-files.ts";
 import type { FindPolicies } from "../../services/kit/identity/token-claims.ts";
@@ -105,25 +105,21 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
 };
 
 /** Accepts tokens for the service of the method that is called, and clients' tokens for all that the gateway offers. */
-const authenticateFor = ({ connections, publicKeys, clock, findPolicies }: RpcEndpointOptions): Authenticate => {
-  const ofServices = new Map(
-    connections.map(({ service, audience }) => {
-      const accepted = [audience, gatewayAudience];
-      const verifier = createVerifier({
-        publicKeys,
-        clock,
-        audience: accepted,
-        ...(findPolicies && { findPolicies }),
-      });
-      return [service.typeName, bearerAuthenticate(verifier, { gateway: { anyCaller: true }, ...clientTokenRights })];
-    }),
+const authenticateFor = ({ connections, publicKeys, clock, findPolicies }: RpcEndpointOptions): Authenticate =>
+  authenticateByService(
+    new Map(
+      connections.map(({ service, audience }) => {
+        const accepted = [audience, gatewayAudience];
+        const verifier = createVerifier({
+          publicKeys,
+          clock,
+          audience: accepted,
+          ...(findPolicies && { findPolicies }),
+        });
+        return [service.typeName, bearerAuthenticate(verifier, { gateway: { anyCaller: true }, ...clientTokenRights })];
+      }),
+    ),
   );
-  return (authorization, method, connection) => {
-    const authenticate = ofServices.get(method?.parent.typeName ?? "");
-    if (authenticate === undefined) throw new Error("a method of no service was called");
-    return authenticate(authorization, method, connection);
-  };
-};
 
 /** The part of a path that names a service. */
 const serviceOf = (path: string): string => path.slice(0, Math.max(0, path.indexOf("/", 1)));

@@ -49,6 +49,16 @@ export const bearerAuthenticate =
     return right?.isOfClients === true ? { ...caller, ...connectionFacts(connection), isTokenBorne: true } : caller;
   };
 
+/** Authenticates a call as the service of its method does, by that one's name in the contract. */
+export const authenticateByService =
+  (ofServices: ReadonlyMap<string, Authenticate>): Authenticate =>
+  async (authorization, method, connection) => {
+    const authenticate = ofServices.get(method?.parent.typeName ?? "");
+    // Whoever calls no service of these has no token for it.
+    if (authenticate === undefined) throw new UnauthenticatedError("audience");
+    return authenticate(authorization, method, connection);
+  };
+
 const mayName = (right: IssuerRight | undefined, caller: Caller, method: DescMethod | undefined): boolean => {
   if (caller.isPreauthorized !== true) return right?.anyCaller === true;
   return method !== undefined && right?.preauthorizedFor?.includes(method.name) === true;

@@ -8,6 +8,7 @@ import { ConnectError, createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { IdentityService } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { System } from "../../support/system.ts";
@@ -156,6 +157,19 @@ test.each(["the gateway by gRPC", "the gateway's main port"] as const)(
     expect(await codeOf(client.assumeRole({ roleArn: reader, roleSessionName: "longer" }))).toBe("permission_denied");
   },
 );
+
+// the gateway's own two services share a port
+test.each([
+  ["security-token", "ok", "unauthenticated"],
+  ["identity", "unauthenticated", "permission_denied"],
+])("a token for %s is refused by the other service of the port", async (audience, ofTokens, ofIdentities) => {
+  const token = await tokenOf(keyOf("alice"), [audience]);
+  const address = system.installation.urls("gateway")["rpc"] ?? "";
+  const transport = createTransport({ address, engine: "grpc", token: async () => token });
+  onTestFinished(() => transport.close());
+  expect(await codeOf(createClient(SecurityTokenService, transport).getCallerIdentity({}))).toBe(ofTokens);
+  expect(await codeOf(createClient(IdentityService, transport).listUsers({}))).toBe(ofIdentities);
+});
 
 describe("the SDK is refused", () => {
   // who, the request, the error by its name

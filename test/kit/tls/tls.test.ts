@@ -12,6 +12,8 @@ import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
+import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import { connectionFacts } from "../../../services/kit/identity/connection.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
 import type { ClientCertificates } from "../../../services/kit/tls/server-tls.ts";
 import type { TlsPaths, TlsSource } from "../../../services/kit/tls/tls-files.ts";
@@ -73,6 +75,19 @@ describe.each(engines)("by TLS the %s engine", (engine) => {
       "a",
       "b",
     ]);
+  });
+
+  test("is authenticated by an encrypted connection", async () => {
+    const authority = await createAuthority(await temporaryDirectory());
+    const seen: object[] = [];
+    await start(authority, "none", {
+      authenticate: async (_authorization, _method, connection) => {
+        seen.push(connectionFacts(connection));
+        return rootCaller("111122223333");
+      },
+    });
+    await client(engine, { authority: authority.file }).echo({});
+    expect(seen).toEqual([{ sourceIp: "127.0.0.1", isSecureTransport: true }]);
   });
 
   test("refuses a server whose authority it does not trust", async () => {
