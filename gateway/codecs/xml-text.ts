@@ -1,3 +1,5 @@
+import { KeptMemory } from "../../services/kit/wire/kept-memory.ts";
+
 /** Texts of other characters than these need a closer look. */
 const plainText = /^[ !#-%'-;=?-~]*$/;
 
@@ -28,15 +30,13 @@ const asciiEscapes = Array.from({ length: 0x80 }, (_none, code) => {
 /** The most bytes that one byte of ASCII becomes. */
 const escapeBytesMax = Math.max(...asciiEscapes.map((escaped) => escaped?.length ?? 1));
 
-/** A part of a document, as bytes. */
-export class XmlBytes {
-  #bytes: Buffer;
-  #at = 0;
+const memory = new KeptMemory();
+const firstBytes = 64 * 1024;
 
-  /** `expectedBytes` are there from the beginning. */
-  constructor(expectedBytes: number) {
-    this.#bytes = Buffer.allocUnsafe(expectedBytes);
-  }
+/** A part of a document, as bytes. They must be copied, and then released, before anything is waited for. */
+export class XmlBytes {
+  #bytes: Buffer = memory.take(firstBytes);
+  #at = 0;
 
   /** How many there are; `cutAt` removes what follows so many. */
   get length(): number {
@@ -91,14 +91,19 @@ export class XmlBytes {
     this.#at = at;
   }
 
-  /** A view of them. */
+  /** A view of them, until they are released. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }
 
+  /** They are no longer used. */
+  release(): void {
+    memory.giveBack(this.#bytes);
+  }
+
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(2 * (this.#at + bytes));
+    const grown = Buffer.allocUnsafeSlow(2 * (this.#at + bytes));
     grown.set(this.written);
     this.#bytes = grown;
   }

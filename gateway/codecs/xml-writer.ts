@@ -17,10 +17,13 @@ export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, 
   const { xmlNamespace } = spelling.dialect;
   const namespace = xmlNamespace === undefined ? "" : ` xmlns="${xmlNamespace}"`;
   const pieces: Buffer[] = [];
-  const out: Output = { text: xmlDeclaration, pieces };
+  const kept: XmlBytes[] = [];
+  const out: Output = { text: xmlDeclaration, pieces, kept };
   writeElement(out, tagsOf(name), namespace, message, contentWriter(desc, spelling), true);
   const rest = Buffer.from(out.text);
-  return pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
+  const document = pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
+  for (const each of kept) each.release();
+  return document;
 };
 
 /** Writes a message as an element; `attributes` begin with a space, or are empty. */
@@ -44,6 +47,8 @@ interface Output {
   text: string;
   /** Undefined: there are none, however long the text. */
   readonly pieces: Buffer[] | undefined;
+  /** Those of the pieces that are released when they were copied. */
+  readonly kept?: XmlBytes[];
 }
 
 /**
@@ -242,7 +247,7 @@ const compileEncodedItems = (
   const content = encodedContentWriter(desc, spelling);
   const write = content && elementWriter(tags.name, content);
   return (out, items) => {
-    const bytes = new XmlBytes(items.length * itemBytesExpected);
+    const bytes = new XmlBytes();
     for (const item of items) {
       const { length } = bytes;
       if (write?.(bytes, item, 0, item.length) === true) continue;
@@ -251,16 +256,20 @@ const compileEncodedItems = (
       writeMessage(own, fromBinary(desc, item), false);
       bytes.addMarkup(own.text);
     }
-    if (out.pieces === undefined) out.text += bytes.written.toString();
-    else {
-      out.pieces.push(Buffer.from(out.text), bytes.written);
-      out.text = "";
-    }
+    addBytes(out, bytes);
   };
 };
 
-/** The memory that is there for each item of a list from the beginning. */
-const itemBytesExpected = 320;
+const addBytes = (out: Output, bytes: XmlBytes): void => {
+  if (out.pieces === undefined) {
+    out.text += bytes.written.toString();
+    bytes.release();
+    return;
+  }
+  out.pieces.push(Buffer.from(out.text), bytes.written);
+  out.kept?.push(bytes);
+  out.text = "";
+};
 
 /** An empty map is written only where it is wrapped. */
 const compileMap = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {

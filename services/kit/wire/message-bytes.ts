@@ -2,12 +2,14 @@ import type { DescField, DescMessage, MessageInitShape, MessageShape } from "@bu
 import { create } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 
+import { KeptMemory } from "./kept-memory.ts";
+
 /**
  * The bytes of many messages of the same few members, written without making messages. The caller writes the members in
- * the order of their numbers, as the library does.
+ * the order of their numbers, as the library does, and waits for nothing before they are taken.
  */
 export class MessageBytes {
-  #bytes: Buffer = Buffer.allocUnsafe(firstBytes);
+  #bytes: Buffer = memory.take(firstBytes);
   #at = 0;
 
   /** How many there are; `cutAt` removes what follows so many. */
@@ -87,9 +89,13 @@ export class MessageBytes {
     this.#at += end - start;
   }
 
-  /** A view of them, until more are written. */
-  get written(): Uint8Array {
-    return this.#bytes.subarray(0, this.#at);
+  /** All of them. Nothing can be written any more. */
+  take(): Uint8Array {
+    const taken = new Uint8Array(this.#bytes.subarray(0, this.#at));
+    memory.giveBack(this.#bytes);
+    this.#bytes = noBytes;
+    this.#at = 0;
+    return taken;
   }
 
   #byte(byte: number): void {
@@ -103,12 +109,14 @@ export class MessageBytes {
 
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(2 * (this.#at + bytes));
-    grown.set(this.written);
+    const grown = Buffer.allocUnsafeSlow(2 * (this.#at + bytes));
+    grown.set(this.#bytes.subarray(0, this.#at));
     this.#bytes = grown;
   }
 }
 
+const memory = new KeptMemory();
+const noBytes = Buffer.alloc(0);
 const firstBytes = 32 * 1024;
 const oneByteMax = 0x7f;
 /** The most bytes of a tag or of a number, and of one after the other. */

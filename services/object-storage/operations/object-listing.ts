@@ -266,7 +266,7 @@ const encodeRows = (
     owner: ownerOfRow && ((storedOwner) => ownerOfRow(ownerNow(bucket, storedOwner))),
   });
   for (const entry of entries) if (entry.kind === "row") rows.add(listed(entry.name), entry.row);
-  return rows.bytes;
+  return rows.take();
 };
 
 const commonPrefixesOf = (page: ListingPage<unknown>, listed: (text: string) => string) =>

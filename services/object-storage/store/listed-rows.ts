@@ -36,9 +36,9 @@ export class ListedRows {
     this.#description = description;
   }
 
-  /** What is written, as items of the list. */
-  get bytes(): Uint8Array {
-    return this.#bytes.written;
+  /** All that were added, as items of the list. No more can be added. */
+  take(): Uint8Array {
+    return this.#bytes.take();
   }
 
   add(key: string, record: StoredRecord<CurrentVersionRecord>): void {

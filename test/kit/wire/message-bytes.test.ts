@@ -25,14 +25,14 @@ describe("writes what the library writes", () => {
     const written = new MessageBytes();
     written.text(record.eTag, text);
     const expected = text === "" ? Uint8Array.of(0x1a, 0) : toBinary(CurrentVersionRecordSchema, eTagOf(text));
-    expect(Buffer.compare(written.written, expected)).toBe(0);
+    expect(Buffer.compare(written.take(), expected)).toBe(0);
   });
 
   test.each([1, 127, 128, 16_383, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1])("of the number %i", (number) => {
     const written = new MessageBytes();
     written.integer(record.sizeBytes, number);
     const message = create(CurrentVersionRecordSchema, { sizeBytes: BigInt(number) });
-    expect([...written.written]).toEqual([...toBinary(CurrentVersionRecordSchema, message)]);
+    expect([...written.take()]).toEqual([...toBinary(CurrentVersionRecordSchema, message)]);
   });
 });
 

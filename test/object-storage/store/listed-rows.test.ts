@@ -43,7 +43,7 @@ const listed = (key: string, bytes: Uint8Array, showsOwner: boolean) => {
   };
   const written = orThrown(() => {
     rows.add(key, { bytes, decode });
-    return rows.bytes;
+    return rows.take();
   });
   return { written, decoded };
 };
@@ -109,16 +109,16 @@ const anyKey = (random: SeededRandom): string =>
 test("shows of any record what its decoded form shows, and refuses what cannot be decoded", () => {
   const random = seededRandom(106);
   let withoutDecoding = 0;
-  for (let round = 0; round < rounds(20_000, 1_000_000); round += 1) {
+  for (let round = 0; round < rounds(2_000, 200_000); round += 1) {
     const record = anyRecord(random);
     const bytes = random.chance(0.5) ? record : damaged(random, record);
     const key = anyKey(random);
     const showsOwner = random.chance(0.5);
     const { written, decoded } = listed(key, bytes, showsOwner);
-    expect(written, `${key} ${Buffer.from(bytes).toString("hex")}`).toEqual(described(key, bytes, showsOwner));
+    expect(written, `round ${round}`).toEqual(described(key, bytes, showsOwner));
     withoutDecoding += 1 - decoded;
   }
-  expect(withoutDecoding).toBeGreaterThan(rounds(20_000, 1_000_000) / 20);
+  expect(withoutDecoding).toBeGreaterThan(rounds(2_000, 200_000) / 20);
 });
 
 test.each([
@@ -138,5 +138,5 @@ test("has the same bytes as the library writes of the same members", () => {
     rows.add(key, { bytes: bytesOf(plain), decode: () => create(CurrentVersionRecordSchema, plain) });
   const record = create(CurrentVersionRecordSchema, plain);
   const page = create(ListObjectsV2ResponseSchema, { contents: keys.map((key) => describeListed(key, record)) });
-  expect(Buffer.compare(rows.bytes, toBinary(ListObjectsV2ResponseSchema, page))).toBe(0);
+  expect(Buffer.compare(rows.take(), toBinary(ListObjectsV2ResponseSchema, page))).toBe(0);
 });
