@@ -46,6 +46,9 @@ test("an installation whose processes show each other certificates serves the of
     const { EventBuses } = await clients.eventBus.send(new ListEventBusesCommand({}));
     expect(EventBuses?.map(({ Name }) => Name)).toEqual(["default"]);
 
+    const plain = await fetch(installation.gatewayUrl.replace("https:", "http:"), { method: "DELETE" });
+    expect([plain.status, await plain.text()]).toEqual([400, "This port speaks HTTPS: use an https:// address.\n"]);
+
     const address = installation.urls("event-bus")["rpc"] ?? "";
     const stranger = createTransport({ address, engine: "connect", tls: { source: open({}) } });
     await expect(createClient(Health, stranger).check({})).rejects.toMatchObject({ code: Code.Unavailable });

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
 import { PassingMap } from "../collections/passing-map.ts";
+import { refusePlainRequest } from "../tls/plain-request.ts";
 
 /**
  * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle
@@ -108,6 +109,9 @@ const carryTls = (server: TlsServer, places: ConnectionPlaces): void => {
     const carrier = shaking.get(peerOf(secure));
     if (carrier !== undefined) places.carry(secure, carrier);
   });
+  server.prependListener("tlsClientError", (failure: Error, secure: Socket) =>
+    refusePlainRequest(failure, shaking.get(peerOf(secure))),
+  );
 };
 
 /** Names the other end of a connection; equal for a TLS socket and the connection on which it lies. */

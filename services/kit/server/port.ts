@@ -6,6 +6,7 @@ import { createServer as createSocketServer } from "node:net";
 import type { Server as SocketServer, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
+import { refusePlainRequest } from "../tls/plain-request.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isTrusted } from "../tls/server-tls.ts";
 import { answerPreface } from "../wire/answer-connection.ts";
@@ -208,7 +209,10 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take, places: Co
     if (clientCertificates === "optional" && !isTrusted(socket)) socket.destroy();
     else take(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
-  secure.on("tlsClientError", (_error, socket) => socket.destroy());
+  secure.on("tlsClientError", (failure, socket) => {
+    refusePlainRequest(failure, shaking.get(peerOf(socket))?.socket);
+    socket.destroy();
+  });
   return (socket, settled) => {
     const peer = peerOf(socket);
     const done = (): void => {
