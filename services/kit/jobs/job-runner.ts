@@ -9,6 +9,7 @@ import type { Expired, JobQueue } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
+import { setAsideDamaged } from "./damaged-jobs.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
@@ -238,6 +239,7 @@ export class JobRunner {
     }
     this.#options.log.error({ err: error }, "jobs cannot be taken or written back; trying again");
     this.#troubleMs = this.#options.clock.now() + troubleDelayMs;
+    void setAsideDamaged(this.#options, error);
   }
 
   #mayTake(): boolean {
