@@ -22,6 +22,10 @@ export const limits = {
   integrationBytesMax: 256_000,
   /** Characters of all keys of one object and of all its texts with accessors in them. */
   composedCharactersMax: 2_048_000,
+  /** Characters of one object, as of the member of a request. */
+  objectCharactersMax: 256_000,
+  /** Characters that the tasks of a flow make of one record, over all its fields. */
+  flowResultCharactersMax: 1_000_000,
   /** Tags of one resource. */
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */

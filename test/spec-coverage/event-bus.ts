@@ -49,8 +49,8 @@ rules.5c | Its replication configuration switches replication on or off. | opera
 rules.6a | Putting a rule replaces the one of its name; what is left out becomes empty. | operations/rule.test.ts > putRule > empties what an update omits, but keeps targets and tags
 rules.6b | Tags given with an update are ignored. | operations/tag.test.ts > tags > of a new rule are kept, and those of an update are ignored
 rules.6c | A rule needs a pattern or a schedule. | operations/rule.test.ts > putRule > refuses, in this order
-rules.7a | A schedule can be given as cron fields. | domain/schedule.test.ts > cron > %s after %s is %s
-rules.7b | A schedule can be given as a rate. | domain/schedule.test.ts > rate > counts its periods from the beginning
+rules.7a | A schedule can be given as cron fields. | /kit/schedule/schedule.test.ts > cron > %s after %s is %s
+rules.7b | A schedule can be given as a rate. | /kit/schedule/schedule.test.ts > rate > counts its periods from the beginning
 rules.8a | A permission's condition is JSON with a type, a key and a value. | operations/permission.test.ts > putPermission > a request with %o ends as %s
 rules.8b | A policy is JSON and stands in the place of the single members. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.8c | Statement ids are unique. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy

@@ -5,11 +5,15 @@ import type {
   ConnectorOperator,
   FlowDefinition,
   SourceConnectorProperties,
+  Task,
 } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import { FlowDefinitionSchema } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Arn } from "../../kit/arn/arn.ts";
 import { arn, parseArn } from "../../kit/arn/arn.ts";
 import { limits } from "../limits.ts";
+import { findScheduleProblem } from "./flow/flow-schedule.ts";
+import { compileTasks } from "./flow/tasks.ts";
+import { TaskProblem } from "./flow/working-record.ts";
 
 /** The members of a requested integration that its rules concern. */
 export interface RequestedIntegration {
@@ -63,7 +67,20 @@ const findFlowProblem = ({ sourceFlowConfig, tasks, triggerConfig }: FlowDefinit
   if (!isScheduled && schedule !== undefined) return `its flow is ${triggerConfig?.triggerType} and has a schedule`;
   const { scheduleStartTime: start, scheduleEndTime: end } = schedule ?? {};
   const endsEarly = start !== undefined && end !== undefined && timestampMs(end) <= timestampMs(start);
-  return endsEarly ? "the schedule of its flow ends before it begins" : undefined;
+  if (endsEarly) return "the schedule of its flow ends before it begins";
+  // Flows of the other connectors are not carried out, so their texts are stored as they are.
+  if (type !== "S3") return undefined;
+  return (schedule && findScheduleProblem(schedule)) ?? findTasksProblem(tasks);
+};
+
+const findTasksProblem = (tasks: readonly Task[]): string | undefined => {
+  try {
+    compileTasks(tasks);
+    return undefined;
+  } catch (error) {
+    if (error instanceof TaskProblem) return `its flow cannot be carried out: ${error.message}`;
+    throw error;
+  }
 };
 
 const bytesOf = ({ objectTypeNames, flowDefinition }: RequestedIntegration): number => {

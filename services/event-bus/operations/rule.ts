@@ -24,7 +24,7 @@ import type { Application, Operation } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { defaultBusName, ruleArn } from "../domain/arns.ts";
 import { parseRequestPattern } from "../domain/pattern.ts";
-import { parseSchedule } from "../domain/schedule.ts";
+import { parseSchedule } from "../../kit/schedule/schedule.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { getBus } from "../store/bus.ts";

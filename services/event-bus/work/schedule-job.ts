@@ -7,7 +7,7 @@ import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ruleArn } from "../domain/arns.ts";
-import { nextRun, parseSchedule } from "../domain/schedule.ts";
+import { nextRun, parseSchedule } from "../../kit/schedule/schedule.ts";
 import { deliverToRule } from "../ingestion/ingest.ts";
 import { findRule, listTargets } from "../store/rule.ts";
 

@@ -62,6 +62,105 @@ test.each<[string, object, string | undefined]>([
     },
     "the schedule of its flow ends before it begins",
   ],
+  [
+    "runs at no time that is known",
+    { triggerConfig: { triggerType: "Scheduled", triggerProperties: { scheduled: { scheduleExpression: "daily" } } } },
+    "the ScheduleExpression of its flow is neither rate(<count> minutes, hours or days) nor cron(<six fields>)",
+  ],
+  ...(
+    [
+      [
+        "a task of another kind",
+        { taskType: "Mask", connectorOperator: { s3: "BETWEEN" } },
+        "a Mask task has the operator BETWEEN",
+      ],
+      [
+        "a filter without a value",
+        { taskType: "Filter", connectorOperator: { s3: "EQUAL_TO" } },
+        "a Filter task with EQUAL_TO has no VALUE",
+      ],
+      [
+        "a filter without bounds",
+        { taskType: "Filter", connectorOperator: { s3: "BETWEEN" } },
+        "a Filter task with BETWEEN has no LOWER_BOUND and UPPER_BOUND",
+      ],
+      [
+        "a filter of two fields",
+        { taskType: "Filter", connectorOperator: { s3: "EQUAL_TO" }, sourceFields: ["a", "b"] },
+        "a Filter task compares one source field",
+      ],
+      [
+        "a check of nothing",
+        { taskType: "Validate", connectorOperator: { s3: "VALIDATE_NUMERIC" }, sourceFields: [] },
+        "a Validate task has no source field",
+      ],
+      ["a check without an operator", { taskType: "Validate" }, "a Validate task has the operator of no name"],
+      [
+        "a check with another action",
+        {
+          taskType: "Validate",
+          connectorOperator: { s3: "VALIDATE_NUMERIC" },
+          taskProperties: { VALIDATION_ACTION: "Ask" },
+        },
+        "the VALIDATION_ACTION of a Validate task is neither DropRecord nor TerminateFlow",
+      ],
+      [
+        "a map of two fields to one",
+        { sourceFields: ["a", "b"], destinationField: "c" },
+        "a Map task has one source field for its destination",
+      ],
+      ["a map of nothing", { sourceFields: [] }, "a Map task has one source field for its destination"],
+      ["a map that computes", { connectorOperator: { s3: "ADDITION" } }, "a Map task has the operator ADDITION"],
+      ["a merge without a format", { taskType: "Merge", destinationField: "c" }, "a Merge task has no CONCAT_FORMAT"],
+      [
+        "a merge into nothing",
+        { taskType: "Merge", taskProperties: { CONCAT_FORMAT: "x" } },
+        "a Merge task has no destination field",
+      ],
+      [
+        "a mask without a length",
+        { taskType: "Mask", connectorOperator: { s3: "MASK_LAST_N" } },
+        "a Mask task has no MASK_LENGTH",
+      ],
+      [
+        "a truncation without a length",
+        { taskType: "Truncate", taskProperties: { TRUNCATE_LENGTH: "-1" } },
+        "a Truncate task has no TRUNCATE_LENGTH",
+      ],
+      [
+        "a sum of one",
+        { taskType: "Arithmetic", connectorOperator: { s3: "ADDITION" }, destinationField: "c" },
+        "an Arithmetic task has one operand",
+      ],
+      [
+        "a sum with a text",
+        {
+          taskType: "Arithmetic",
+          connectorOperator: { s3: "ADDITION" },
+          destinationField: "c",
+          taskProperties: { VALUE: "x" },
+        },
+        "the VALUE of an Arithmetic task is no number",
+      ],
+      [
+        "a sum into nothing",
+        { taskType: "Arithmetic", connectorOperator: { s3: "ADDITION" } },
+        "an Arithmetic task has no destination field",
+      ],
+    ] as const
+  ).map(([what, changes, problem]): [string, object, string] => [
+    `has ${what}`,
+    { tasks: [{ ...task, ...changes }] },
+    `its flow cannot be carried out: ${problem}`,
+  ]),
+  [
+    "has such a task of a connector that is not carried out",
+    {
+      sourceFlowConfig: { connectorType: "Zendesk", sourceConnectorProperties: { zendesk: { object: "users" } } },
+      tasks: [{ ...task, taskType: "Merge" }],
+    },
+    undefined,
+  ],
 ])("a flow that %s", (_what, changes, problem) => {
   const valid = {
     flowName: "flow",

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import { parseObject, isReadableSource, readSource } from "../../../services/customer-profile/domain/object-source.ts";
-import { nextRun, parseSchedule } from "../../../services/event-bus/domain/schedule.ts";
+import { nextRun, parseSchedule } from "../../../services/kit/schedule/schedule.ts";
 import { FilledTooLongError, fillInputTemplate, placeholdersOf } from "../../../services/event-bus/domain/template.ts";
 import { readPath } from "../../../services/event-bus/json/json-path.ts";
 import { flattenText } from "../../../services/event-bus/pattern/flatten.ts";

@@ -112,7 +112,7 @@ export const importRules: readonly Rule[] = [
           (isDomain && imported.startsWith(`${service}domain/`)) ||
           [`${service}faults.ts`, `${service}limits.ts`].includes(imported) ||
           imported.startsWith("gen/") ||
-          /^services\/kit\/(?:faults|arn|clock|digests|ids|json|network|tags)\//.test(imported);
+          /^services\/kit\/(?:faults|arn|clock|digests|ids|json|network|schedule|tags)\//.test(imported);
         return allowed ? undefined : `${imported} is not domain code`;
       }),
   },

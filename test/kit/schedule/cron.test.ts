@@ -1,9 +1,9 @@
 import { Cron } from "croner";
 import { describe, expect, test } from "vitest";
 
-import { nextRun, parseSchedule } from "../../../services/event-bus/domain/schedule.ts";
-import type { SeededRandom } from "../../kit/store/seeded-random.ts";
-import { seededRandom } from "../../kit/store/seeded-random.ts";
+import { nextRun, parseSchedule } from "../../../services/kit/schedule/schedule.ts";
+import type { SeededRandom } from "../store/seeded-random.ts";
+import { seededRandom } from "../store/seeded-random.ts";
 import { rounds } from "../../support/rounds.ts";
 
 /*

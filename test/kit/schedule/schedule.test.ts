@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { nextRun, parseSchedule } from "../../../services/event-bus/domain/schedule.ts";
+import { nextRun, parseSchedule } from "../../../services/kit/schedule/schedule.ts";
 
 /** The first runs of a schedule that was made at an instant; undefined: there are no more. */
 const runs = (expression: string, from: string, count = 1): (string | undefined)[] => {

@@ -1,8 +1,8 @@
 import type { CronSchedule } from "./cron.ts";
 import { nextCronRun, parseCron } from "./cron.ts";
 
-/** A schedule of a rule. */
-type Schedule =
+/** When something runs. */
+export type Schedule =
   | { readonly kind: "rate"; readonly periodMs: number }
   | { readonly kind: "cron"; readonly cron: CronSchedule };
 
