@@ -61,9 +61,11 @@ const asks = (policies: readonly string[], key: string): boolean => {
 /** A caller as policies can name it. */
 export const requesterOf = (caller: Caller): Requester => ({
   accountId: caller.accountId,
-  principalArn: caller.principalArn,
+  // A service has no ARN.
+  principalArn: caller.service === undefined ? caller.principalArn : "",
   isRoot: actsForAccount(caller),
   isAnonymous: caller.isAnonymous,
+  ...(caller.service === undefined ? {} : { serviceName: caller.service.name }),
   ...(caller.canonicalUserId === undefined ? {} : { canonicalUserId: caller.canonicalUserId }),
 });
 

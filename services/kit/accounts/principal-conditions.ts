@@ -1,3 +1,4 @@
+import { serviceConditions } from "../identity/calling-service.ts";
 import type { Caller } from "../identity/caller.ts";
 import { roleArnOfSession } from "../policy/compiled.ts";
 import type { Accounts } from "./accounts.ts";
@@ -33,6 +34,7 @@ export const principalCondition = (accounts: Organizations, caller: Caller, key:
   const name = key.slice(4);
   const ofRequest = requestKeys.get(name);
   if (ofRequest !== undefined) return ofRequest(caller, accounts);
+  if (caller.service !== undefined) return serviceConditions.get(name)?.(caller.service);
   if (caller.isAnonymous) return undefined;
   if (name.startsWith(tagKeys)) return findTag(caller, name.slice(tagKeys.length));
   return (somebodysKeys.get(name) ?? sessionKeys.get(name))?.(caller, accounts);
@@ -58,7 +60,8 @@ export const principalConditions = (
     if (value !== undefined) conditions.set(`${prefix}:${key}`, [value]);
   };
   for (const [key, read] of requestKeys) set(key, read(caller, accounts));
-  if (caller.isAnonymous) return conditions;
+  if (caller.service !== undefined) for (const [key, read] of serviceConditions) set(key, read(caller.service));
+  if (caller.isAnonymous || caller.service !== undefined) return conditions;
   for (const [key, read] of somebodysKeys) set(key, read(caller, accounts));
   for (const [key, value] of Object.entries(caller.principalTags ?? {})) set(`${tagKeys}${key.toLowerCase()}`, value);
   for (const [key, read] of sessionKeys) set(key, read(caller, accounts));
@@ -67,6 +70,7 @@ export const principalConditions = (
 
 const principalType = (caller: Caller): string => {
   if (caller.isAnonymous) return "Anonymous";
+  if (caller.service !== undefined) return "Service";
   if (caller.isRoot) return "Account";
   return roleArnOfSession(caller.principalArn) === undefined ? "User" : "AssumedRole";
 };

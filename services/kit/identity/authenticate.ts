@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 
+import { parseArn } from "../arn/arn.ts";
 import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { connectionFacts } from "./connection.ts";
@@ -27,6 +28,10 @@ export interface IssuerRight {
    * of the connection. Unset: the process that signed the token makes the call, and says where it came from.
    */
   readonly isOfClients?: boolean;
+  /** The methods for which it may name sessions of roles, whose policies decide. Unset: none. */
+  readonly sessionsFor?: readonly string[];
+  /** The services in whose names it may call the same methods. Unset: none. */
+  readonly services?: readonly string[];
 }
 
 /** The rights of each issuer by its name. Who is not listed may name nobody. */
@@ -60,6 +65,13 @@ export const authenticateByService =
   };
 
 const mayName = (right: IssuerRight | undefined, caller: Caller, method: DescMethod | undefined): boolean => {
-  if (caller.isPreauthorized !== true) return right?.anyCaller === true;
-  return method !== undefined && right?.preauthorizedFor?.includes(method.name) === true;
+  const isIn = (names: readonly string[] | undefined): boolean =>
+    method !== undefined && names?.includes(method.name) === true;
+  if (caller.service !== undefined)
+    return right?.services?.includes(caller.service.name) === true && isIn(right.sessionsFor);
+  if (caller.isPreauthorized === true) return isIn(right?.preauthorizedFor);
+  return right?.anyCaller === true || (isIn(right?.sessionsFor) && isRoleSession(caller));
 };
+
+const isRoleSession = ({ principalArn, isRoot }: Caller): boolean =>
+  !isRoot && parseArn(principalArn)?.resource.startsWith("assumed-role/") === true;

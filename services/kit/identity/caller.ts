@@ -1,3 +1,5 @@
+import type { CallingService } from "./calling-service.ts";
+
 /** What one request says of itself. It differs from call to call, so it is sent next to the token, not in it. */
 export interface RequestFacts {
   /** The `User-Agent` and the `Referer` of the original request, as the client chose them, at most 1 KiB of each. */
@@ -54,6 +56,8 @@ export interface Caller extends RequestFacts {
   readonly sourceIdentity?: string;
   /** The keys of the session's tags that follow into sessions which this one begins. Unset: none. */
   readonly transitiveTagKeys?: readonly string[];
+  /** The service that calls in its own name. It has no account, and only what policies of resources allow it. */
+  readonly service?: CallingService;
 }
 
 export type SignatureVersion = "AWS4-HMAC-SHA256" | "AWS4-ECDSA-P256-SHA256" | "AWS";
@@ -111,6 +115,17 @@ export const roleCaller = (
   isAnonymous: false,
   policies,
   issuer: "",
+});
+
+/** A service in its own name. */
+export const serviceCaller = (service: CallingService): Caller => ({
+  accountId: "",
+  principalArn: service.name,
+  isRoot: false,
+  isAnonymous: false,
+  policies: noPolicies,
+  issuer: "",
+  service,
 });
 
 /** True for an account id: 12 digits. */

@@ -2,6 +2,8 @@ import type { JWTPayload } from "jose";
 
 import type { AuthType, Caller, SignatureVersion } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
+import type { CallingService } from "./calling-service.ts";
+import { readCallingService } from "./calling-service.ts";
 import { areTooLargeToCarry, packPolicies, policiesDigest, unpackPolicies } from "./identity-policies.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
@@ -32,6 +34,7 @@ interface CallerClaims {
   readonly session_end?: number;
   readonly source_identity?: string;
   readonly transitive_tag_keys?: readonly string[];
+  readonly service?: CallingService;
 }
 
 /** A caller as the claims of a token. */
@@ -55,6 +58,7 @@ export const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.sessionEndMs === undefined ? {} : { session_end: caller.sessionEndMs }),
   ...(caller.sourceIdentity === undefined ? {} : { source_identity: caller.sourceIdentity }),
   ...(caller.transitiveTagKeys === undefined ? {} : { transitive_tag_keys: caller.transitiveTagKeys }),
+  ...(caller.service === undefined ? {} : { service: caller.service }),
 });
 
 const policyClaims = (
@@ -90,8 +94,10 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     isOptionalText(accessKeyId) &&
     isOptionalText(sourceIp);
   if (!isWellFormed) throw new UnauthenticatedError("malformed");
-  const isConsistent = anonymous ? account === "" && sub === "" && !root : isAccountId(account) && sub !== "";
-  if (!isConsistent) throw new UnauthenticatedError("malformed");
+  const service = readCallingService(payload["service"]);
+  const isNobodys = account === "" && !root && sub === (service?.name ?? "") && anonymous === (service === undefined);
+  const isConsistent = anonymous || service !== undefined ? isNobodys : isAccountId(account) && sub !== "";
+  if (!isConsistent || (service !== undefined && policies.length > 0)) throw new UnauthenticatedError("malformed");
   return {
     accountId: account,
     principalArn: sub,
@@ -106,6 +112,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     ...(sourceIp === undefined ? {} : { sourceIp }),
     ...originOf(payload),
     ...sessionOf(payload),
+    ...(service === undefined ? {} : { service }),
   };
 };
 

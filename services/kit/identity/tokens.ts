@@ -245,6 +245,7 @@ const cacheKeyOf = (caller: Caller, audience: string | readonly string[]): strin
     caller.sessionEndMs,
     caller.sourceIdentity,
     caller.transitiveTagKeys,
+    caller.service,
   ]);
 
 const toUnauthenticated = (error: unknown): unknown => {
