@@ -24,6 +24,8 @@ export interface Application {
   readonly compaction: Compaction;
   /** Whether the queues of dead letters are reached. */
   readonly reachesQueues: boolean;
+  /** Whether flows are carried out: buckets are reached, and work runs. */
+  readonly readsBuckets: boolean;
   /** The organizations of accounts and the tags of roles. Unset: there are none. */
   readonly accounts?: AccessAccounts | undefined;
   /** The region in the ARNs that policies name. */

@@ -26,6 +26,31 @@ export const limits = {
   objectCharactersMax: 256_000,
   /** Characters that the tasks of a flow make of one record, over all its fields. */
   flowResultCharactersMax: 1_000_000,
+  /** Bytes of one record that a flow reads, and the fields that the first line of an object can name. */
+  flowRecordBytesMax: 1024 * 1024,
+  flowFieldsMax: 16_384,
+  /** Bytes of an object that a flow reads at once, and those of a compressed one when it is decompressed. */
+  flowPartBytes: 1024 * 1024,
+  flowGunzippedBytesMax: 1024 * 1024 * 1024,
+  /** Records, and their characters, after which a flow puts what it read. */
+  flowBatchRecords: 50,
+  flowBatchCharacters: 256 * 1024,
+  /** How long a flow reads before the flows of others have their turn, in milliseconds. */
+  flowSliceMs: 5 * 1000,
+  /** Flows that read at the same time, and of them those of one account. */
+  runningFlowsMax: 4,
+  runningFlowsPerAccountMax: 2,
+  /** The pause between two looks of a flow for new objects, in milliseconds. */
+  flowPollMs: 60 * 1000,
+  /** How long before a run objects may have changed that the next run looks at again, in milliseconds. */
+  flowOverlapMs: 60 * 1000,
+  /** Of these, objects that are known to be read. */
+  flowRecentObjectsMax: 256,
+  /** Objects that change while they are read, after which a flow pauses. */
+  flowChangesMax: 10,
+  /** The longest pause of a flow that cannot go on, and how long it is tried, in milliseconds. */
+  flowPauseMsMax: 5 * 60 * 1000,
+  flowStuckMsMax: 24 * 60 * 60 * 1000,
   /** Tags of one resource. */
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */

@@ -1,5 +1,6 @@
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Accounts } from "../kit/accounts/accounts.ts";
+import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs, PoolBounds } from "../kit/jobs/jobs.ts";
@@ -11,6 +12,7 @@ import { openKeyring } from "../kit/keyring/keyring.ts";
 import { masterKeysFile } from "../kit/keyring/master-keys.ts";
 import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
+import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
 import type { ServiceEndpoint } from "../kit/outgoing/service-client.ts";
@@ -18,10 +20,13 @@ import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
+import type { OperatorPages } from "../kit/server/operator-pages.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
+import type { BucketSource } from "./sources/bucket-source.ts";
+import { SourceError } from "./sources/bucket-source.ts";
 import { domainKeys, jobTablesBase, objectPlaces, pageTokenKeys, searchKeys } from "./store/layout.ts";
 import { createCompaction } from "./work/compaction.ts";
 import { deadLetterHandler, deadLetterKind, deadLetterPolicy, ownsDeadLetters } from "./work/dead-letter-job.ts";
@@ -29,6 +34,11 @@ import { wrappedDomainKeys, wrappedTypeKeys } from "./work/domain-key-rewrap.ts"
 import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
 import { removeExpired } from "./work/expiry.ts";
 import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
+import { flowKind, ownsFlows } from "./work/flow/flow-job.ts";
+import { FlowCounters, flowMetrics } from "./work/flow/flow-metrics.ts";
+import { flowHandler, flowPolicy } from "./work/flow/flow-run.ts";
+import type { FlowTools } from "./work/flow/flow-tools.ts";
+import { flowsPage } from "./work/flow/flows-page.ts";
 import { removalPolicy } from "./work/removal-policy.ts";
 
 /** The parts that the service is opened from. */
@@ -47,6 +57,14 @@ export interface CustomerProfileOptions {
   readonly region?: string;
   /** Where the queues of dead letters are reached. Unset: nowhere. */
   readonly queueEndpoint?: ServiceEndpoint | undefined;
+  /** Where flows read. Unset: they are stored and not carried out. */
+  readonly buckets?: BucketSource | undefined;
+  /** The roles in whose names flows read. Unset: there are none. */
+  readonly roles?: RoleDirectory;
+  /** Whether nothing that takes up room may be stored now. Unset: never. */
+  readonly isDiskLow?: () => boolean;
+  /** Where the service's own metrics are added. Unset: nowhere. */
+  readonly metrics?: Metrics;
   /** False: no jobs and no periodic work run. Unset: true. */
   readonly works?: boolean;
 }
@@ -55,6 +73,7 @@ export interface CustomerProfileOptions {
 export interface OpenCustomerProfile {
   readonly app: Application;
   readonly jobs: Jobs;
+  readonly pages: OperatorPages;
   /** Ends background work; unfinished work continues after the next start. The store stays open. */
   stop(): Promise<void>;
 }
@@ -75,6 +94,16 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   // The installation names the endpoint, so it may have any address.
   const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
   const client = new ServiceClient(sender, clock);
+  const counters = new FlowCounters();
+  if (options.metrics !== undefined) flowMetrics(options.metrics, counters);
+  const flowTools = (): FlowTools => ({
+    app,
+    log,
+    source: options.buckets ?? noBuckets,
+    roles: options.roles,
+    counters,
+    isDiskLow: options.isDiskLow ?? (() => false),
+  });
   const jobs = createJobs({
     store,
     tables: jobTables(jobTablesBase),
@@ -85,15 +114,31 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       [domainPurgeKind]: (job, { signal }) => purgeDomain(store, job.payload, signal),
       [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
       [deadLetterKind]: deadLetterHandler({ store, keyring, client, endpoint }),
+      [flowKind]: flowHandler(flowTools),
     },
     policy: {
       [domainPurgeKind]: removalPolicy,
       [objectTypePurgeKind]: removalPolicy,
       [deadLetterKind]: deadLetterPolicy,
+      [flowKind]: flowPolicy(flowTools),
     },
     pools: jobPools,
-    placeOf: (owner) => ({ pool: ownsDeadLetters(owner) ? "letters" : "removals", group: owner }),
+    placeOf: (owner) => ({ pool: poolOf(owner), group: owner }),
   });
+  const app: Application = {
+    store,
+    clock,
+    ids,
+    keyring,
+    keyNames,
+    pages,
+    jobs,
+    compaction,
+    reachesQueues: endpoint !== undefined,
+    readsBuckets: options.buckets !== undefined,
+    accounts: options.accounts,
+    region: options.region ?? "us-east-1",
+  };
   const startWork = () => {
     for (const table of [searchKeys, objectPlaces])
       store
@@ -116,20 +161,9 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   const stopsOfWork = works ? startWork() : [];
 
   return {
-    app: {
-      store,
-      clock,
-      ids,
-      keyring,
-      keyNames,
-      pages,
-      jobs,
-      compaction,
-      reachesQueues: endpoint !== undefined,
-      accounts: options.accounts,
-      region: options.region ?? "us-east-1",
-    },
+    app,
     jobs,
+    pages: { "/flows": flowsPage(store) },
     async stop() {
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
@@ -139,10 +173,21 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   };
 };
 
-/** Queues that do not answer occupy no places of removals. */
-const jobPools: Readonly<Record<"removals" | "letters", PoolBounds>> = {
+/** Where no buckets are reached, no flow begins. */
+const noBuckets: BucketSource = {
+  list: () => Promise.reject(new SourceError("away", "this installation reaches no buckets")),
+  read: () => Promise.reject(new SourceError("away", "this installation reaches no buckets")),
+};
+
+type Pool = "removals" | "letters" | "flows";
+
+const poolOf = (owner: string): Pool => (ownsDeadLetters(owner) ? "letters" : ownsFlows(owner) ? "flows" : "removals");
+
+/** Queues that do not answer and flows that read for long occupy no places of removals. */
+const jobPools: Readonly<Record<Pool, PoolBounds>> = {
   removals: { concurrency: limits.runningRemovalsMax, concurrencyPerOwner: limits.runningRemovalsMax },
   letters: { concurrency: limits.runningLettersMax, concurrencyPerOwner: limits.runningLettersPerQueueMax },
+  flows: { concurrency: limits.runningFlowsMax, concurrencyPerOwner: limits.runningFlowsPerAccountMax },
 };
 
 /**

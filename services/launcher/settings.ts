@@ -166,6 +166,7 @@ const serviceSettings = (name: ServiceName) => ({
 export const customerProfileSettings = {
   ...serviceSettings("customer-profile"),
   ...storageSettings,
+  objectStorageAddress: serviceAddress("object-storage", "Where flows of integrations read their buckets"),
   connectors: endpoints(
     ["sqs"],
     "Where the dead letter queues of domains are reached, as {url, region, accessKeyId, secretAccessKey} of sqs; a JSON text as a variable.",

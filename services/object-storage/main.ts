@@ -21,6 +21,8 @@ await runService({
     gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", "GetBucketWebsite", reportMethod] },
     // Delivery streams: the installation declares their buckets, so no policy of the account's users is asked.
     "event-bus": { preauthorizedFor: ["PutObject"] },
+    // Flows of integrations: they read what the policies of a bucket, and of a role, allow them.
+    "customer-profile": { sessionsFor: ["ListObjectsV2", "GetObject"], services: ["appflow.amazonaws.com"] },
   },
   stored: storedData,
   explains: { rules, findResource: findByArn },

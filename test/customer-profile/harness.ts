@@ -5,8 +5,10 @@ import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_re
 import type { Application } from "../../services/customer-profile/application.ts";
 import { openCustomerProfile } from "../../services/customer-profile/open.ts";
 import { handlers } from "../../services/customer-profile/service.ts";
+import type { BucketSource } from "../../services/customer-profile/sources/bucket-source.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import type { ServiceEndpoint } from "../../services/kit/outgoing/service-client.ts";
+import type { OperatorPages } from "../../services/kit/server/operator-pages.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
@@ -22,6 +24,7 @@ export interface Harness {
   readonly clock: FakeClock;
   readonly app: Application;
   readonly store: Store;
+  readonly pages: OperatorPages;
   /** The owner account's calls. */
   readonly client: ProfileClient;
   /** Calls of another account; an empty text: of nobody. */
@@ -39,18 +42,36 @@ export interface HarnessOptions {
   readonly keyNames?: KeyNames;
   /** Unset: queues are not reached. */
   readonly queueEndpoint?: ServiceEndpoint;
+  /** Unset: buckets are not reached. */
+  readonly buckets?: BucketSource;
+  /** Unset: never. */
+  readonly isDiskLow?: () => boolean;
 }
 
 /** Starts the service; it is stopped when the test ends. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
-  const { directory, clock = new FakeClock(), works = true, keyNames, queueEndpoint } = options;
+  const { directory, clock = new FakeClock(), works = true, keyNames, queueEndpoint, buckets, isDiskLow } = options;
   const harness = await startServiceHarness({
     service: CustomerProfileService,
     handlers,
     errors: ErrorReasonSchema,
     clock,
     directory,
-    open: (parts) => openCustomerProfile({ ...parts, works, queueEndpoint, ...(keyNames && { keyNames }) }),
+    open: (parts) =>
+      openCustomerProfile({
+        ...parts,
+        works,
+        queueEndpoint,
+        buckets,
+        ...(keyNames && { keyNames }),
+        ...(isDiskLow && { isDiskLow }),
+      }),
   });
-  return { ...harness, clock, app: harness.opened.app, client: harness.clientOf(ownerAccount) };
+  return {
+    ...harness,
+    clock,
+    app: harness.opened.app,
+    pages: harness.opened.pages,
+    client: harness.clientOf(ownerAccount),
+  };
 };

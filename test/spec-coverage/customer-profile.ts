@@ -48,7 +48,7 @@ fields.object.unique-key | The service makes an object's unique key. | operation
 fields.template | A template is named after a system and has an identifier. | operations/object-type.test.ts > templates > listProfileObjectTypeTemplates lists them by identifier, in pages
 fields.template.used | An object whose type is named as a template is mapped by that template. | operations/profile-object.test.ts > putProfileObject > makes contacts of one number one inferred profile with only that number
 fields.integration | An integration has a domain, an address, an object type and tags. | operations/integration.test.ts > putIntegration > answers what was put; getIntegration and listIntegrations tell the same
-fields.integration.flow | A flow definition controls how data is fetched. | pending
+fields.integration.flow | A flow definition controls how data is fetched. | work/flow/flow.test.ts > a flow on demand > reads what begins with its prefix, in all formats
 fields.taggable | Tagged resources are named by ARN. | domain/resource-name.test.ts > the name %s is read as what it names
 
 operations.add_profile_key | Adds a key value to a profile. | operations/profile-key.test.ts > addProfileKey > answers the key, and the profile is found by each of its values

@@ -30,8 +30,9 @@ export interface RefusedObject {
   readonly letterId: string;
   readonly domainName: string;
   readonly objectTypeName: string;
-  readonly objectKey: string;
-  /** JSON text as in the request. */
+  /** Undefined: the text is a record of a flow, which has none. */
+  readonly objectKey: string | undefined;
+  /** The text of the request, or of the record. */
   readonly object: string;
   readonly errorCode: string;
   readonly errorMessage: string;
@@ -46,7 +47,7 @@ export const letterBody = (refused: RefusedObject): string =>
     Time: new Date(refused.failedMs).toISOString(),
     DomainName: refused.domainName,
     ObjectTypeName: refused.objectTypeName,
-    ProfileObjectUniqueKey: refused.objectKey,
+    ProfileObjectUniqueKey: refused.objectKey ?? null,
     ErrorCode: refused.errorCode,
     ErrorMessage: refused.errorMessage,
     Object: refused.object,

@@ -31,6 +31,8 @@ export const findIntegrationProblem = (requested: RequestedIntegration, accountI
     return "it has neither an address nor a flow definition";
   const flowProblem = requested.flowDefinition && findFlowProblem(requested.flowDefinition);
   if (flowProblem !== undefined) return flowProblem;
+  const isRead = requested.flowDefinition?.sourceFlowConfig?.connectorType === "S3";
+  if (isRead && requested.objectTypeName === undefined) return "its flow has no ObjectTypeName for what it reads";
   if (bytesOf(requested) > limits.integrationBytesMax)
     return `its flow definition and object types have more than ${limits.integrationBytesMax} bytes`;
   const instance = instanceOf(requested.uri ?? "");

@@ -20,6 +20,7 @@ import { limits } from "../limits.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
 import { removeIntegrationsOf } from "../store/integration.ts";
+import { endFlow } from "../work/flow/flow-job.ts";
 import { enqueueDomainPurge } from "../work/domain-purge.ts";
 
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
@@ -88,7 +89,8 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ac
   await app.store.transact(async (transaction) => {
     const { domainId } = await stored.getDomain(transaction, access.accountId, request.domainName);
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
-    await removeIntegrationsOf(transaction, owner);
+    for (const uri of await removeIntegrationsOf(transaction, owner))
+      await endFlow(app.jobs, transaction, domainId, uri);
     stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
     enqueueDomainPurge(app.jobs, transaction, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());

@@ -3,7 +3,7 @@
  * another account's contact center instance, (3) a domain that does not exist, (4) an object type that does not exist,
  * (5) a contact center instance of another domain, (6) the flow name of another integration, (7) one integration more
  * than a domain may have. GetIntegration and DeleteIntegration refuse (1) a domain, (2) an integration that does not
- * exist. Integrations are stored and returned; importing from the source is not offered.
+ * exist. The flow of a bucket begins when its integration is put, and ends when that is deleted or put again.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -16,6 +16,7 @@ import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/int
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { findIntegrationProblem, generatedUri, instanceAddresses, objectTypesOf } from "../domain/integration-rules.ts";
+import { idBytes } from "../domain/identifier.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
@@ -23,13 +24,18 @@ import { limits } from "../limits.ts";
 import { getDomain } from "../store/domain.ts";
 import * as stored from "../store/integration.ts";
 import { getObjectType } from "../store/object-type.ts";
+import { endFlow, isCarriedOut, startFlow } from "../work/flow/flow-job.ts";
 
-/** Creates or replaces an integration; an existing integration keeps its tags. */
+/**
+ * Creates or replaces an integration; an existing integration keeps its tags. Its flow begins again; one that reads
+ * what has changed goes on from what it has read, if it reads and does the same.
+ */
 export const putIntegration: Operation<"putIntegration"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   const problem = findIntegrationProblem(request, access.accountId);
   if (problem !== undefined) throw fault(ErrorReason.INTEGRATION_INVALID, { problem });
   const nowMs = app.clock.now();
+  const generation = idBytes(app.ids.hex(32));
 
   return app.store.transact(async (transaction) => {
     const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
@@ -53,6 +59,10 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
       tags: before?.tags ?? request.tags,
     });
     stored.putIntegration(transaction, owner, after);
+    const { flowDefinition: flow } = after;
+    if (app.readsBuckets && isCarriedOut(flow))
+      await startFlow(app.jobs, transaction, { owner, flow, after, before, generation, nowMs });
+    else await endFlow(app.jobs, transaction, domainId, uri);
     return integrationAnswer(request.domainName, after);
   });
 };
@@ -64,13 +74,14 @@ export const getIntegration: Operation<"getIntegration"> = (request, { app, acce
     return integrationAnswer(request.domainName, await stored.getIntegration(reader, domainId, request.uri));
   });
 
-/** Deletes an integration; its data stays. Repeating the call fails with INTEGRATION_NOT_FOUND. */
+/** Deletes an integration and ends its flow; its data stays. Repeating the call fails with INTEGRATION_NOT_FOUND. */
 export const deleteIntegration: Operation<"deleteIntegration"> = async (request, { app, access }) => {
   await app.store.transact(async (transaction) => {
     const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     await stored.getIntegration(transaction, domainId, request.uri);
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     stored.removeIntegration(transaction, owner, request.uri);
+    await endFlow(app.jobs, transaction, domainId, request.uri);
   });
 
   return { message: "OK" };

@@ -13,22 +13,18 @@ import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { isExpired } from "../domain/expiry.ts";
 import { idBytes, idText, parseObjectKey } from "../domain/identifier.ts";
-import { mapObject } from "../domain/object-mapping.ts";
-import { parseObject } from "../domain/object-source.ts";
-import { implicitType } from "../domain/object-type-definition.ts";
-import { objectTemplates } from "../domain/object-templates.ts";
 import { searchedKeys } from "../domain/search-key.ts";
 import { fault } from "../faults.ts";
-import { attachObject, objectKeyOf } from "../ingestion/attach-object.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
-import { findQueue, isPlaceless, leaveDeadLetter } from "../work/leave-dead-letter.ts";
+import { attachRequested, requestObject } from "../ingestion/requested-object.ts";
+import { findQueue, isPlaceless, leaveLetterOf } from "../work/leave-dead-letter.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
 import { digestOf } from "../store/key-index.ts";
 import { findObject, keysOf, objectsAfter, readObject } from "../store/object.ts";
-import { findSharedObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
-import { findTypeKey, typeKeyOf } from "../store/object-type-key.ts";
+import { getObjectType } from "../store/object-type.ts";
+import { findTypeKey } from "../store/object-type-key.ts";
 import type { StoredProfile } from "../store/profile.ts";
 import { assertProfile, getProfile } from "../store/profile.ts";
 
@@ -37,42 +33,26 @@ import { assertProfile, getProfile } from "../store/profile.ts";
  * An object that finds no place in a profile is sent to the domain's dead letter queue; without one it is refused.
  */
 export const putProfileObject: Operation<"putProfileObject"> = async (request, { app, access }) => {
-  const object = parseObject(request.object);
-  if (object === undefined) throw fault(ErrorReason.OBJECT_INVALID, { problem: "it is not a JSON object" });
-  const nowMs = app.clock.now();
-  const newProfileId = idBytes(app.ids.hex(32));
-  const newTypeId = idBytes(app.ids.hex(32));
-  const mappedIn = async (transaction: Transaction) => {
-    const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
-    const type = await typeOf(transaction, domain, request.objectTypeName, newTypeId, nowMs);
-    const mapped = mapObject(type, object);
-    if (mapped === undefined)
-      throw fault(ErrorReason.OBJECT_INVALID, {
-        problem: `its keys and texts have more than ${limits.composedCharactersMax} characters together`,
-      });
-    if (mapped.unique === undefined)
-      throw fault(ErrorReason.OBJECT_INVALID, { problem: "a field of its unique key is missing" });
-    return { domain, type, mapped, unique: mapped.unique };
-  };
+  const requested = requestObject(app, request.objectTypeName, request.object);
+  const open = (transaction: Transaction) => openDomain(transaction, app.keyring, access.accountId, request.domainName);
 
-  const attached = app.store.transact(async (transaction) => {
-    const { domain, ...found } = await mappedIn(transaction);
-    const incoming = { ...found, typeName: request.objectTypeName, text: request.object, newProfileId, nowMs };
-    return attachObject(transaction, domain, incoming);
-  });
+  const attached = app.store.transact(async (transaction) =>
+    attachRequested(transaction, await open(transaction), requested),
+  );
   const objectKey = await attached.catch((error: unknown) => {
     if (!isPlaceless(error)) throw error;
     // What the refused transaction wrote is gone, so the letter has one of its own.
+    const letterId = idBytes(app.ids.hex(32));
     return app.store.transact(async (transaction) => {
-      const { domain, type, unique } = await mappedIn(transaction);
+      const domain = await open(transaction);
       const queue = findQueue(app, domain);
       if (queue === undefined) throw error;
-      const key = objectKeyOf(domain, type, unique);
-      const letterId = idBytes(app.ids.hex(32));
-      const sealing = { typeId: type.typeId, typeKey: await typeKeyOf(transaction, domain, type) };
-      const placeless = { ...request, ...sealing, letterId, objectKey: key, error, failedMs: nowMs };
-      leaveDeadLetter(app, transaction, domain, queue, placeless);
-      return key;
+      return leaveLetterOf(app, transaction, domain, queue, {
+        domainName: request.domainName,
+        requested,
+        letterId,
+        error,
+      });
     });
   });
 
@@ -119,23 +99,6 @@ export const deleteProfileObject: Operation<"deleteProfileObject"> = async (requ
   });
 
   return { message: "OK" };
-};
-
-/** The type of an object. The first object that names a template as its type creates that type. */
-const typeOf = async (
-  transaction: Transaction,
-  domain: OpenDomain,
-  name: string,
-  newTypeId: Uint8Array,
-  nowMs: number,
-) => {
-  const type = await findSharedObjectType(transaction, domain.id, name);
-  if (type !== undefined) return type;
-  const template = objectTemplates.get(name);
-  if (template === undefined) throw fault(ErrorReason.OBJECT_TYPE_NOT_FOUND, { object_type_name: name });
-  const created = implicitType(template, newTypeId, nowMs);
-  putObjectType(transaction, domain.id, name, created);
-  return created;
 };
 
 type IsWanted = (digests: readonly Uint8Array[]) => boolean;

@@ -15,7 +15,8 @@ export interface DeadLetter {
   readonly body: string;
   readonly errorCode: string;
   readonly errorMessage: string;
-  readonly objectKey: string;
+  /** Undefined: the letter is of a record of a flow. */
+  readonly objectKey: string | undefined;
 }
 
 /** The type whose key seals a letter as well as the domain's. */
@@ -40,7 +41,7 @@ export const putDeadLetter = (
     queueName: queue.name,
     errorCode,
     errorMessage,
-    objectKey,
+    objectKey: objectKey ?? "",
   });
 };
 
@@ -67,7 +68,7 @@ export const readDeadLetter = async (
     body: body.toString("utf8"),
     errorCode: record.errorCode,
     errorMessage: record.errorMessage,
-    objectKey: record.objectKey,
+    objectKey: record.objectKey === "" ? undefined : record.objectKey,
   };
 };
 

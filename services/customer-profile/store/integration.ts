@@ -73,10 +73,12 @@ export const removeIntegration = (transaction: Transaction, owner: IntegrationOw
   transaction.delete(integrationsByAddress, [owner.accountId, uri, owner.domainName]);
 };
 
-/** Removes all integrations of a domain; their number is limited. */
-export const removeIntegrationsOf = async (transaction: Transaction, owner: IntegrationOwner): Promise<void> => {
-  for await (const { key } of transaction.range(integrations, { prefix: [owner.domainId] }))
-    removeIntegration(transaction, owner, key[1]);
+/** Removes all integrations of a domain; their number is limited. Returns their addresses. */
+export const removeIntegrationsOf = async (transaction: Transaction, owner: IntegrationOwner): Promise<string[]> => {
+  const uris: string[] = [];
+  for await (const { key } of transaction.range(integrations, { prefix: [owner.domainId] })) uris.push(key[1]);
+  for (const uri of uris) removeIntegration(transaction, owner, uri);
+  return uris;
 };
 
 /** Disables the integrations of a domain that import objects of a type. */

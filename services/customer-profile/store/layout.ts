@@ -23,6 +23,7 @@
  *    20  profile_seeds    domain id, profile id            -> ProfileSeedRecord
  *    21  dead_letters     domain id, letter id             -> DeadLetterRecord
  *    22  object_type_keys domain id, type id               -> ObjectTypeKeyRecord
+ *    23  flows            domain id, address               -> FlowRecord
  *    64  the seven tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -35,6 +36,7 @@ import {
   DomainRecordSchema,
   ErasedKeyRecordSchema,
   ExpiryRecordSchema,
+  FlowRecordSchema,
   IntegrationByUriRecordSchema,
   IntegrationRecordSchema,
   KeyHolderRecordSchema,
@@ -323,6 +325,21 @@ export const objectTypeKeys = defineTable({
   value: ObjectTypeKeyRecordSchema,
 });
 
+/**
+ * How far the flows of integrations are.
+ * Sorted so that one is found by its integration.
+ * Written with integrations, and with the objects that a flow puts.
+ *
+ *     flows/0x07/"arn:x"
+ *     0017 0700 61726e3a7800
+ */
+export const flows = defineTable({
+  number: 23,
+  name: "flows",
+  key: [bytes("domain id"), text("address")],
+  value: FlowRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -346,6 +363,7 @@ export const layout = [
   profileSeeds,
   deadLetters,
   objectTypeKeys,
+  flows,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -108,6 +108,6 @@ const openLetter = (
 const messageOf = ({ queue, objectKey, errorCode, errorMessage }: DeadLetter, letterId: Uint8Array, body: string) => ({
   body,
   attributes: { ERROR_CODE: errorCode, ERROR_MESSAGE: errorMessage },
-  groupId: queue.name.endsWith(".fifo") ? objectKey : undefined,
+  groupId: queue.name.endsWith(".fifo") ? (objectKey ?? idText(letterId)) : undefined,
   deduplicationId: idText(letterId),
 });

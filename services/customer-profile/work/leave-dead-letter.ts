@@ -1,5 +1,3 @@
-import type { KeyObject } from "node:crypto";
-
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
@@ -7,9 +5,16 @@ import type { Application } from "../application.ts";
 import type { Queue } from "../domain/dead-letter.ts";
 import { letterBody, queueOf } from "../domain/dead-letter.ts";
 import { idText } from "../domain/identifier.ts";
+import { objectKeyOf } from "../ingestion/attach-object.ts";
+import type { RequestedObject } from "../ingestion/requested-object.ts";
+import { mapRequested } from "../ingestion/requested-object.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { OpenDomain } from "../store/domain.ts";
+import { findSharedObjectType } from "../store/object-type.ts";
+import { typeKeyOf } from "../store/object-type-key.ts";
 import { enqueueDeadLetter } from "./dead-letter-job.ts";
+
+type LetterApplication = Pick<Application, "jobs">;
 
 /** The refusals that depend on the profile of an object: the object itself is valid. */
 const placeless = new Set<number>([
@@ -24,38 +29,69 @@ export const isPlaceless = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && placeless.has(error.facts.number);
 
 /** The queue that a domain's dead letters are sent to; undefined: it names none, or queues are not reached. */
-export const findQueue = ({ reachesQueues }: Application, { record }: OpenDomain): Queue | undefined =>
-  reachesQueues ? queueOf(record.deadLetterQueueUrl) : undefined;
+export const findQueue = (
+  { reachesQueues }: Pick<Application, "reachesQueues">,
+  { record }: OpenDomain,
+): Queue | undefined => (reachesQueues ? queueOf(record.deadLetterQueueUrl) : undefined);
 
 /** An object that is to be sent to a queue, and why. */
 interface PlacelessObject {
-  readonly letterId: Uint8Array;
   readonly domainName: string;
-  readonly objectTypeName: string;
-  readonly typeId: Uint8Array;
-  /** The key of the type's objects. Undefined: it has none. */
-  readonly typeKey: KeyObject | undefined;
-  readonly objectKey: Uint8Array;
-  /** JSON text as in the request. */
-  readonly object: string;
+  readonly requested: RequestedObject;
+  readonly letterId: Uint8Array;
   readonly error: ServiceError;
-  readonly failedMs: number;
 }
 
-/** Stores the letter of an object, and enqueues its sending. */
-export const leaveDeadLetter = (
-  app: Application,
+/** Leaves the letter of an object that found no place; returns its identifier. Throws what `mapRequested` throws. */
+export const leaveLetterOf = async (
+  app: LetterApplication,
   transaction: Transaction,
   domain: OpenDomain,
   queue: Queue,
-  placelessObject: PlacelessObject,
-): void => {
-  const { letterId, error, typeId, typeKey } = placelessObject;
-  const objectKey = idText(placelessObject.objectKey);
-  const errorCode = error.facts.reason;
-  const errorMessage = error.message;
-  const body = letterBody({ ...placelessObject, letterId: idText(letterId), objectKey, errorCode, errorMessage });
+  { domainName, requested, letterId, error }: PlacelessObject,
+): Promise<Uint8Array> => {
+  const { type, unique } = await mapRequested(transaction, domain, requested);
+  const objectKey = objectKeyOf(domain, type, unique);
+  await leaveLetter(app, transaction, domain, queue, {
+    letterId,
+    domainName,
+    objectTypeName: requested.objectTypeName,
+    objectKey,
+    text: requested.text,
+    errorCode: error.facts.reason,
+    errorMessage: error.message,
+    failedMs: requested.nowMs,
+  });
+  return objectKey;
+};
+
+/** A text that is to be sent to a queue, and why. */
+export interface RefusedText {
+  readonly letterId: Uint8Array;
+  readonly domainName: string;
+  readonly objectTypeName: string;
+  /** Undefined: the text is a record of a flow, which has none. */
+  readonly objectKey: Uint8Array | undefined;
+  readonly text: string;
+  readonly errorCode: string;
+  readonly errorMessage: string;
+  readonly failedMs: number;
+}
+
+/** Stores a letter, sealed under the key of the type as well where it has one, and enqueues its sending. */
+export const leaveLetter = async (
+  app: LetterApplication,
+  transaction: Transaction,
+  domain: OpenDomain,
+  queue: Queue,
+  refused: RefusedText,
+): Promise<void> => {
+  const { letterId, errorCode, errorMessage, objectTypeName } = refused;
+  const type = await findSharedObjectType(transaction, domain.id, objectTypeName);
+  const typeKey = type && (await typeKeyOf(transaction, domain, type));
+  const objectKey = refused.objectKey && idText(refused.objectKey);
+  const body = letterBody({ ...refused, letterId: idText(letterId), objectKey, object: refused.text });
   const letter = { queue, body, errorCode, errorMessage, objectKey };
-  putDeadLetter(transaction, domain, letterId, letter, typeKey && { typeId, typeKey });
+  putDeadLetter(transaction, domain, letterId, letter, type && typeKey && { typeId: type.typeId, typeKey });
   enqueueDeadLetter(app.jobs, transaction, domain.id, letterId, queue);
 };

@@ -84,6 +84,8 @@ interface Foundation<Config> {
   readonly keyNames: KeyNames;
   /** The metrics that the process shows at `/metrics`. */
   readonly metrics: Metrics;
+  /** Whether the disk is low, so that background work must not store anything either. */
+  readonly isDiskLow: () => boolean;
 }
 
 /** A service's own part of its process. */
@@ -254,6 +256,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       accounts,
       keyNames,
       metrics,
+      isDiskLow: () => space.isLow,
     };
     const opened = await declared.open(foundation);
     if (opened.jobs !== undefined) jobsMetrics(metrics, opened.jobs);

@@ -16,7 +16,7 @@ const rootFiles = ["README.md", "application.ts", "faults.ts", "limits.ts", "mai
 const commonRooms = ["operations", "domain", "store", "access", "work"];
 /** The engines of each. */
 const engineRooms: Readonly<Record<ServiceName, readonly string[]>> = {
-  "customer-profile": ["ingestion", "encryption"],
+  "customer-profile": ["ingestion", "encryption", "sources"],
   "refactoring-workspace": ["proxy", "health", "fabric"],
   "event-bus": ["pattern", "delivery", "json", "ingestion", "encryption"],
   "object-storage": ["blobs", "content", "encryption", "events", "functions", "logging", "regions", "select"],

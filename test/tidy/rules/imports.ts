@@ -20,6 +20,7 @@ const engines = [
   "logging",
   "proxy",
   "regions",
+  "sources",
 ];
 
 /** What a room or root file of a service may not import of it: everything that is built on it. */

@@ -67,7 +67,7 @@ export const valueAt = (record: FlowRecord, path: readonly string[]): FieldValue
 export const textOf = (value: FieldValue | undefined): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string") return value;
-  return JSON.isRawJSON(value) ? value.rawJSON : isNested(value) ? JSON.stringify(value) : String(value);
+  return JSON.isRawJSON(value) ? value.rawJSON : JSON.stringify(value);
 };
 
 const numberShape = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$/;
@@ -102,8 +102,8 @@ export const isNumeric = (dataType: string): boolean => numericTypes.test(dataTy
 export const isBoolean = (dataType: string): boolean => /^boolean$/i.test(dataType);
 
 /**
- * Compares two values as values of a data type, or, if there is none, as numbers where both are, else as texts. Below 0:
- * the first is less. Undefined: one is no value of the type.
+ * Compares two values as values of a data type, or, if there is none, as numbers where both are, else as texts. Below
+ * 0: the first is less. Undefined: one is no value of the type.
  */
 export const compareValues = (first: FieldValue, second: FieldValue, dataType: string): number | undefined => {
   const isUntyped = dataType === "";

@@ -29,7 +29,10 @@ export const compileFilter = (task: TaskSettings): Step => {
   const { sources, operator = "PROJECTION" } = task;
   if (operator === "PROJECTION") {
     const names = new Set(sources);
-    return (record) => void record.project(names);
+    return (record) => {
+      record.project(names);
+      return undefined;
+    };
   }
   const [source] = sources;
   if (source === undefined || sources.length > 1) throw new TaskProblem(`a Filter task compares one source field`);

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwingEKEERlYWRMZXR0ZXJSZWNvcmQSDwoHY29udGVudBgBIAEoDBIVCg1xdWV1ZV9hY2NvdW50GAIgASgJEhIKCnF1ZXVlX25hbWUYAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhIKCm9iamVjdF9rZXkYBiABKAkSDwoHdHlwZV9pZBgHIAEoDCI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqACCgpGbG93UmVjb3JkEhIKCmdlbmVyYXRpb24YASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCRIOCgZwdXRfbXMYBCABKAMSOAoDcnVuGAUgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UnVuEg8KB25leHRfbXMYBiABKAMSFQoNcmVhZF91bnRpbF9tcxgHIAEoAxIWCg5yZWNlbnRfb2JqZWN0cxgIIAEoDBI9CgRsYXN0GAkgASgLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93T3V0Y29tZRIPCgdwcm9ibGVtGAogASgJIt4BCgdGbG93UnVuEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIc2luY2VfbXMYAiABKAMSEQoJYWZ0ZXJfa2V5GAMgASgJEkIKCHBvc2l0aW9uGAQgASgLMjAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UG9zaXRpb24SPgoGY291bnRzGAUgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEhYKDnJlY2VudF9vYmplY3RzGAYgASgMIkAKDEZsb3dQb3NpdGlvbhILCgNrZXkYASABKAkSDQoFZV90YWcYAiABKAkSFAoMb2Zmc2V0X2J5dGVzGAMgASgEIpgBCgpGbG93Q291bnRzEg8KB29iamVjdHMYASABKAQSFgoOZmFpbGVkX29iamVjdHMYAiABKAQSGAoQaW5nZXN0ZWRfcmVjb3JkcxgDIAEoBBIYChBsZWZ0X291dF9yZWNvcmRzGAQgASgEEhYKDmZhaWxlZF9yZWNvcmRzGAUgASgEEhUKDWZpcnN0X3Byb2JsZW0YBiABKAkihAEKC0Zsb3dPdXRjb21lEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIZW5kZWRfbXMYAiABKAMSPgoGY291bnRzGAMgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEg8KB3Byb2JsZW0YBCABKAkiPQoHRmxvd0pvYhIRCglkb21haW5faWQYASABKAwSCwoDdXJpGAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAwiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMIjUKD09iamVjdFR5cGVQdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHdHlwZV9pZBgCIAEoDCKeAQoQRGVhZExldHRlclJlY29yZBIPCgdjb250ZW50GAEgASgMEhUKDXF1ZXVlX2FjY291bnQYAiABKAkSEgoKcXVldWVfbmFtZRgDIAEoCRISCgplcnJvcl9jb2RlGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSEgoKb2JqZWN0X2tleRgGIAEoCRIPCgd0eXBlX2lkGAcgASgMIjcKD0RlYWRMZXR0ZXJQbGFjZRIRCglkb21haW5faWQYASABKAwSEQoJbGV0dGVyX2lkGAIgASgMIigKEk9iamVjdEV4cGlyeVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMYgZwcm90bzM", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -783,6 +783,315 @@ export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE_
   messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
+ * How far the flow of an integration is.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowRecord
+ */
+export type FlowRecord = Message<"quartet.customerprofile.storage.v1.FlowRecord"> & {
+  /**
+   * 16 random bytes, new with each put of the integration. Never empty.
+   *
+   * @generated from field: bytes generation = 1;
+   */
+  generation: Uint8Array;
+
+  /**
+   * The account of the domain. Never empty.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * The name of the domain. Never empty.
+   *
+   * @generated from field: string domain_name = 3;
+   */
+  domainName: string;
+
+  /**
+   * When the integration was put.
+   *
+   * @generated from field: int64 put_ms = 4;
+   */
+  putMs: bigint;
+
+  /**
+   * The run that is not over. Unset: none is.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.FlowRun run = 5;
+   */
+  run?: FlowRun | undefined;
+
+  /**
+   * When the next run is due. 0: none is.
+   *
+   * @generated from field: int64 next_ms = 6;
+   */
+  nextMs: bigint;
+
+  /**
+   * Objects that were last changed before are read. 0: none are.
+   *
+   * @generated from field: int64 read_until_ms = 7;
+   */
+  readUntilMs: bigint;
+
+  /**
+   * The objects that were read and may be listed again, as in FlowRun. Empty: none.
+   *
+   * @generated from field: bytes recent_objects = 8;
+   */
+  recentObjects: Uint8Array;
+
+  /**
+   * The last run that is over. Unset: none is.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.FlowOutcome last = 9;
+   */
+  last?: FlowOutcome | undefined;
+
+  /**
+   * Why the run cannot go on now. Empty: it can.
+   *
+   * @generated from field: string problem = 10;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowRecord.
+ * Use `create(FlowRecordSchema)` to create a new message.
+ */
+export const FlowRecordSchema: GenMessage<FlowRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+
+/**
+ * One run of a flow.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowRun
+ */
+export type FlowRun = Message<"quartet.customerprofile.storage.v1.FlowRun"> & {
+  /**
+   * When it began.
+   *
+   * @generated from field: int64 started_ms = 1;
+   */
+  startedMs: bigint;
+
+  /**
+   * Objects that were last changed before are left out. 0: none are.
+   *
+   * @generated from field: int64 since_ms = 2;
+   */
+  sinceMs: bigint;
+
+  /**
+   * The key of the last object that is done with. Empty: none is.
+   *
+   * @generated from field: string after_key = 3;
+   */
+  afterKey: string;
+
+  /**
+   * The object that is being read. Unset: none is.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.FlowPosition position = 4;
+   */
+  position?: FlowPosition | undefined;
+
+  /**
+   * What was read so far. Always set.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.FlowCounts counts = 5;
+   */
+  counts?: FlowCounts | undefined;
+
+  /**
+   * The digests of objects that were changed shortly before the run began, 8 bytes each, one after the other. Empty:
+   * none were read.
+   *
+   * @generated from field: bytes recent_objects = 6;
+   */
+  recentObjects: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowRun.
+ * Use `create(FlowRunSchema)` to create a new message.
+ */
+export const FlowRunSchema: GenMessage<FlowRun> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+
+/**
+ * A place in an object.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowPosition
+ */
+export type FlowPosition = Message<"quartet.customerprofile.storage.v1.FlowPosition"> & {
+  /**
+   * The key of the object. Never empty.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * The content that is being read. Never empty.
+   *
+   * @generated from field: string e_tag = 2;
+   */
+  eTag: string;
+
+  /**
+   * The bytes, decompressed, that are done with.
+   *
+   * @generated from field: uint64 offset_bytes = 3;
+   */
+  offsetBytes: bigint;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowPosition.
+ * Use `create(FlowPositionSchema)` to create a new message.
+ */
+export const FlowPositionSchema: GenMessage<FlowPosition> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+
+/**
+ * What a run has read.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowCounts
+ */
+export type FlowCounts = Message<"quartet.customerprofile.storage.v1.FlowCounts"> & {
+  /**
+   * Objects that were read to their end.
+   *
+   * @generated from field: uint64 objects = 1;
+   */
+  objects: bigint;
+
+  /**
+   * Objects that cannot be read, or not to their end.
+   *
+   * @generated from field: uint64 failed_objects = 2;
+   */
+  failedObjects: bigint;
+
+  /**
+   * Records that became objects of profiles.
+   *
+   * @generated from field: uint64 ingested_records = 3;
+   */
+  ingestedRecords: bigint;
+
+  /**
+   * Records that tasks left out.
+   *
+   * @generated from field: uint64 left_out_records = 4;
+   */
+  leftOutRecords: bigint;
+
+  /**
+   * Records that were refused.
+   *
+   * @generated from field: uint64 failed_records = 5;
+   */
+  failedRecords: bigint;
+
+  /**
+   * The first reason for which one of them or an object was. Empty: none was.
+   *
+   * @generated from field: string first_problem = 6;
+   */
+  firstProblem: string;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowCounts.
+ * Use `create(FlowCountsSchema)` to create a new message.
+ */
+export const FlowCountsSchema: GenMessage<FlowCounts> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+
+/**
+ * A run that is over.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowOutcome
+ */
+export type FlowOutcome = Message<"quartet.customerprofile.storage.v1.FlowOutcome"> & {
+  /**
+   * When it began.
+   *
+   * @generated from field: int64 started_ms = 1;
+   */
+  startedMs: bigint;
+
+  /**
+   * When it ended.
+   *
+   * @generated from field: int64 ended_ms = 2;
+   */
+  endedMs: bigint;
+
+  /**
+   * What it read. Always set.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.FlowCounts counts = 3;
+   */
+  counts?: FlowCounts | undefined;
+
+  /**
+   * Why it ended early. Empty: it read all.
+   *
+   * @generated from field: string problem = 4;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowOutcome.
+ * Use `create(FlowOutcomeSchema)` to create a new message.
+ */
+export const FlowOutcomeSchema: GenMessage<FlowOutcome> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+
+/**
+ * The payload of the job that carries out the flow of an integration.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.FlowJob
+ */
+export type FlowJob = Message<"quartet.customerprofile.storage.v1.FlowJob"> & {
+  /**
+   * The identifier of the domain. Never empty.
+   *
+   * @generated from field: bytes domain_id = 1;
+   */
+  domainId: Uint8Array;
+
+  /**
+   * The address of the integration. Never empty.
+   *
+   * @generated from field: string uri = 2;
+   */
+  uri: string;
+
+  /**
+   * That of the flow's record. Never empty.
+   *
+   * @generated from field: bytes generation = 3;
+   */
+  generation: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.FlowJob.
+ * Use `create(FlowJobSchema)` to create a new message.
+ */
+export const FlowJobSchema: GenMessage<FlowJob> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+
+/**
  * A domain of an account has an integration with an address.
  *
  * @generated from message quartet.customerprofile.storage.v1.IntegrationByUriRecord
@@ -795,7 +1104,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
 /**
  * A deleted key is still in the files of the database.
@@ -810,7 +1119,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -831,7 +1140,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -859,7 +1168,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -903,7 +1212,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
   errorMessage: string;
 
   /**
-   * The identifier of the object. Never empty.
+   * The identifier of the object. Empty: a record of a flow, which is no object.
    *
    * @generated from field: string object_key = 6;
    */
@@ -922,7 +1231,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -950,7 +1259,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
 
 /**
  * The expiry of an object, which is in the key.
@@ -971,5 +1280,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
 
