@@ -108,8 +108,7 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
   const followed = followIdentities({ transport: plain, minter, clock: systemClock, log });
   // Without them it would refuse requests that the keeper accepts; if there is no keeper now, it accepts what it can.
   await followed.awaitFirst(firstFollowedMs);
-  // Who was told of no change has no earlier policies either: a token that names those is refused here, and then again
-  // asked for.
+  // It keeps no policies of before a change, so a token that refers to such is refused, and its holder gets another.
   const lists = openPolicyLists({ ...followed, watch: () => () => undefined }, systemClock);
   const findPolicies = policiesFinder(accounts, declaredKeys, lists);
   const directory = createDirectory({
