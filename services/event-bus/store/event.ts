@@ -100,8 +100,12 @@ const deleteUnheld = async (transaction: Transaction, key: EventKey): Promise<vo
   if (!(await isHeld(transaction, key))) transaction.delete(events, [account, ingestedMs, eventId]);
 };
 
+/**
+ * Looks at the last holder: deliveries end about in the order of their holders, so the first ones are being removed by
+ * those that end at the same time, and would have to be passed over.
+ */
 const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventKey): Promise<boolean> =>
-  (await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], limit: 1 })).length > 0;
+  (await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], reverse: true, limit: 1 })).length > 0;
 
 /**
  * One step of the sweep: deletes events of an account that were ingested before the instant and that nothing holds.

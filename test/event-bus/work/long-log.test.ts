@@ -9,10 +9,10 @@ import { rounds } from "../../support/rounds.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { ownerAccount, startProcess } from "../harness.ts";
 
-/** Events that are in the log already, spread over the time for which it keeps them. */
+/** Events that are in the log already, of times at which it keeps them while the test runs: no sweep deletes them. */
 const loggedCount = rounds(20_000, 10_000_000);
 const stepCount = 1_000;
-const keptMs = 540_000;
+const spreadMs = 600_000;
 /** Events that are put in a round. */
 const roundCount = rounds(2_000, 5_000);
 const roundsCount = rounds(3, 9);
@@ -20,12 +20,12 @@ const roundsCount = rounds(3, 9);
 /** Writes events into the log of a service that does not run. */
 const fillLog = async (dataDir: string): Promise<void> => {
   const store = await openStore({ directory: join(dataDir, "event-bus", "leveldb"), sync: false });
-  const beginMs = Date.now() - keptMs;
+  const beginMs = Date.now() + loggedCount / 2;
   const event = { source: "shop", detailType: "Sale", detail: '{"order":"4711-0815","amount":250}' };
   for (let first = 0; first < loggedCount; first += stepCount)
     await store.transact((transaction) => {
       for (let each = first; each < first + stepCount; each += 1) {
-        const ingestedMs = beginMs + Math.floor((each / loggedCount) * keptMs);
+        const ingestedMs = beginMs + Math.floor((each / loggedCount) * spreadMs);
         const id = randomUUID();
         putEvent(transaction, { account: ownerAccount, ingestedMs, eventId: id }, { id, ...event }, []);
       }
