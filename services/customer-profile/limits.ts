@@ -63,6 +63,8 @@ export const limits = {
   searchWindowsMax: 16,
   /** Keys and values whose profiles one search lists, over all ranges, before it returns a short page. */
   searchListsMax: 4_000,
+  /** How often one range of a search looks whether a profile of a key that few have is among those of a longer list. */
+  searchLookupsMax: 1_000,
   /** How long a page token is valid, in milliseconds. */
   pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
   /** Records that one transaction of a removal deletes. */

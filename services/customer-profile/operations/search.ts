@@ -60,7 +60,7 @@ const searchPage = async (
   let after = page.after === undefined ? undefined : idBytes(page.after);
   let listCount = 0;
   for (let windows = 0; windows < limits.searchWindowsMax && listCount < limits.searchListsMax; windows += 1) {
-    const lists = await listHits(reader, domain, clauses, after, page.lookFor);
+    const lists = await listHits(reader, domain, clauses, isEveryClauseNeeded, { after, limit: page.lookFor });
     listCount += lists.length;
     const window: SearchWindow = decideWindow(clauses, isEveryClauseNeeded, lists);
     for (const [index, hit] of window.hits.entries()) {

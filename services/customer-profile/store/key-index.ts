@@ -84,18 +84,40 @@ export const listProfilesWithKey = async (
   afterProfileId: Uint8Array | undefined,
   limit: number,
 ): Promise<Uint8Array[]> => {
-  const record = await reader.get(searchKeys, [domainId, digest]);
-  if (record === undefined) return [];
-  if (!record.isSpread) {
-    const ids = splitBytes(record.profileIds, profileIdBytes);
-    const later = afterProfileId === undefined ? ids : ids.filter((id) => compareIds(id, afterProfileId) > 0);
-    return later.slice(0, limit);
-  }
-  return listHolders(reader, domainId, digest, afterProfileId, limit);
+  const few = await listFewProfilesWithKey(reader, domainId, digest, afterProfileId, limit);
+  return few ?? listHolders(reader, domainId, digest, afterProfileId, limit);
 };
 
-/** The same where each profile has a record. */
-const listHolders = async (
+/** The same for a key that few profiles have; undefined: many have it, and nothing was listed. */
+export const listFewProfilesWithKey = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  digest: Uint8Array,
+  afterProfileId: Uint8Array | undefined,
+  limit: number,
+): Promise<Uint8Array[] | undefined> => {
+  const record = await reader.get(searchKeys, [domainId, digest]);
+  if (record === undefined) return [];
+  if (record.isSpread) return undefined;
+  const ids = splitBytes(record.profileIds, profileIdBytes);
+  const later = afterProfileId === undefined ? ids : ids.filter((id) => compareIds(id, afterProfileId) > 0);
+  return later.slice(0, limit);
+};
+
+/** Those of some profiles that have a key, which many have. */
+export const profilesWithKey = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  digest: Uint8Array,
+  profileIds: readonly Uint8Array[],
+): Promise<Uint8Array[]> => {
+  const found: Uint8Array[] = [];
+  for (const id of profileIds) if ((await reader.get(keyHolders, [domainId, digest, id])) !== undefined) found.push(id);
+  return found;
+};
+
+/** The first profiles with a key that many have, by identifier, after the given one. */
+export const listHolders = async (
   reader: Reader,
   domainId: Uint8Array,
   digest: Uint8Array,

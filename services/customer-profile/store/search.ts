@@ -1,44 +1,97 @@
 import type { Reader } from "../../kit/store/transaction.ts";
-import { compareIds, parseProfileId } from "../domain/identifier.ts";
+import { compareIds, idText, parseProfileId } from "../domain/identifier.ts";
 import type { SearchClause, ValueHits } from "../domain/search.ts";
 import { documentedKeyName, profileIdKeyName, searchedKeys } from "../domain/search-key.ts";
+import { limits } from "../limits.ts";
 import type { DomainData } from "./domain.ts";
-import { digestOf, listProfilesWithKey } from "./key-index.ts";
+import { digestOf, listFewProfilesWithKey, listHolders, profilesWithKey } from "./key-index.ts";
 import { profiles } from "./layout.ts";
 
-/** For each value of each clause, the first profiles that have it by identifier, after the given one. */
+/** What of the profiles is listed. */
+interface ListedPart {
+  readonly after: Uint8Array | undefined;
+  /** Profiles of one list. */
+  readonly limit: number;
+}
+
+/** The profiles that one key finds; without `few`, many have it. */
+interface KeyList {
+  readonly clause: number;
+  readonly value: string;
+  readonly digest: Uint8Array;
+  readonly few: readonly Uint8Array[] | undefined;
+}
+
+/**
+ * For each value of each clause, the first profiles that have it by identifier, after the given one. If every clause is
+ * needed and one finds few profiles, only these are looked for among those of a key that many have.
+ */
 export const listHits = async (
   reader: Reader,
   domain: DomainData,
   clauses: readonly SearchClause[],
-  afterProfileId: Uint8Array | undefined,
-  limit: number,
+  isEveryClauseNeeded: boolean,
+  part: ListedPart,
 ): Promise<ValueHits[]> => {
-  const lists: ValueHits[] = [];
+  const lists: KeyList[] = [];
   for (const [clause, { keyName, values }] of clauses.entries())
-    for (const value of values)
-      for (const profileIds of await listsOf(reader, domain, keyName, value, afterProfileId, limit))
-        lists.push({ clause, value, profileIds, isComplete: profileIds.length < limit });
-  return lists;
+    for (const value of values) lists.push(...(await fewOf(reader, domain, clause, keyName, value, part)));
+  const candidates = isEveryClauseNeeded ? fewestOf(clauses, lists, part.limit) : undefined;
+  const hits: ValueHits[] = [];
+  for (const { clause, value, digest, few } of lists)
+    if (few === undefined && candidates !== undefined) {
+      const profileIds = await profilesWithKey(reader, domain.id, digest, candidates);
+      hits.push({ clause, value, profileIds, isComplete: true });
+    } else {
+      const profileIds = few ?? (await listHolders(reader, domain.id, digest, part.after, part.limit));
+      hits.push({ clause, value, profileIds, isComplete: profileIds.length < part.limit });
+    }
+  return hits;
 };
 
-const listsOf = async (
+const fewOf = async (
   reader: Reader,
   domain: DomainData,
+  clause: number,
   keyName: string,
   value: string,
-  afterProfileId: Uint8Array | undefined,
-  limit: number,
-): Promise<(readonly Uint8Array[])[]> => {
-  if (documentedKeyName(keyName) === profileIdKeyName) return [await identified(reader, domain, value, afterProfileId)];
+  { after, limit }: ListedPart,
+): Promise<KeyList[]> => {
+  if (documentedKeyName(keyName) === profileIdKeyName)
+    return [{ clause, value, digest: noDigest, few: await identified(reader, domain, value, after) }];
   return Promise.all(
-    searchedKeys(keyName, value).map((key) =>
-      listProfilesWithKey(reader, domain.id, digestOf(domain.keys, key), afterProfileId, limit),
-    ),
+    searchedKeys(keyName, value).map(async (key) => {
+      const digest = digestOf(domain.keys, key);
+      return { clause, value, digest, few: await listFewProfilesWithKey(reader, domain.id, digest, after, limit) };
+    }),
   );
 };
 
-/** The profile with an identifier, which is a key without index entries. */
+/** A profile's identifier has no entry in the index. */
+const noDigest = new Uint8Array();
+
+/**
+ * All profiles of the clause that finds the fewest, by identifier. Undefined if each clause may find many, or so many
+ * that they are not looked for one by one.
+ */
+const fewestOf = (
+  clauses: readonly SearchClause[],
+  lists: readonly KeyList[],
+  limit: number,
+): readonly Uint8Array[] | undefined => {
+  const byClause = Map.groupBy(lists, ({ clause }) => clause);
+  const longCount = lists.filter(({ few }) => few === undefined).length;
+  let fewest: readonly Uint8Array[] | undefined;
+  for (const clause of clauses.keys()) {
+    const own = byClause.get(clause) ?? [];
+    if (own.some(({ few }) => few === undefined || few.length >= limit)) continue;
+    const ids = new Map(own.flatMap(({ few = [] }) => few).map((id) => [idText(id), id]));
+    if (fewest === undefined || ids.size < fewest.length) fewest = [...ids.values()].toSorted(compareIds);
+  }
+  return fewest !== undefined && fewest.length * longCount <= limits.searchLookupsMax ? fewest : undefined;
+};
+
+/** The profile with an identifier. */
 const identified = async (
   reader: Reader,
   domain: DomainData,

@@ -135,6 +135,31 @@ describe("searchProfiles", () => {
     expect(odd.flat()).toEqual(made.filter((_, index) => index % 2 === 1).toSorted());
   });
 
+  test("finds the few with one key among the many with another in one page", async () => {
+    const { client } = await startHarness();
+    await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
+    const made: string[] = [];
+    for (let index = 0; index < 60; index += 1) {
+      const members = { accountNumber: `${index}`, phoneNumber: "112", lastName: "Lee" };
+      made.push((await client.createProfile({ domainName: "shop", ...members })).profileId);
+    }
+    const other = await client.createProfile({ domainName: "shop", accountNumber: "7" });
+    const search = async (...clauses: { keyName: string; values: string[] }[]) => {
+      const [first, ...additionalSearchKeys] = clauses;
+      const both = { domainName: "shop", logicalOperator: "AND", maxResults: 2, additionalSearchKeys, ...first };
+      const { items, nextToken } = await client.searchProfiles(both);
+      return [items.map(({ profileId, foundByItems }) => [profileId, foundByItems.length]), nextToken];
+    };
+    const many = { keyName: "_phone", values: ["112"] };
+    const name = { keyName: "_fullName", values: ["Lee"] };
+    const few = { keyName: "_account", values: ["7"] };
+    expect(await search(many, name, few)).toEqual([[[made[7], 3]], undefined]);
+    expect(await search(few, many)).toEqual([[[made[7], 2]], undefined]);
+    expect(await search(many, { keyName: "_account", values: ["none"] })).toEqual([[], undefined]);
+    expect(await search(name, { keyName: "_profileId", values: [made[3] ?? ""] })).toEqual([[[made[3], 2]], undefined]);
+    expect(await search(many, { keyName: "_profileId", values: [other.profileId] })).toEqual([[], undefined]);
+  });
+
   test("ends a page at three mebibytes", async () => {
     const { client } = await startHarness();
     await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
