@@ -32,8 +32,9 @@ export const limits = {
   /** Bytes of an object that a flow reads at once, and those of a compressed one when it is decompressed. */
   flowPartBytes: 1024 * 1024,
   flowGunzippedBytesMax: 1024 * 1024 * 1024,
-  /** Records, and their characters, after which a flow puts what it read. */
+  /** Records, and their characters, after which a flow puts what it read; and records with those that it leaves out. */
   flowBatchRecords: 50,
+  flowBatchLeftOut: 5_000,
   flowBatchCharacters: 256 * 1024,
   /** How long a flow reads before the flows of others have their turn, in milliseconds. */
   flowSliceMs: 5 * 1000,

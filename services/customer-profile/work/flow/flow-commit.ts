@@ -46,6 +46,7 @@ export const getLiveFlow = async (reader: Reader, { domainId, uri, generation }:
 /** A record that was read, and what the tasks made of it. */
 export interface ReadRecord {
   readonly outcome: Exclude<RecordOutcome, { readonly kind: "ended" }>;
+  /** Empty where nobody asks for it: the tasks have left it out. */
   readonly text: string;
   /** The bytes of its object up to its end. */
   readonly endBytes: number;
@@ -59,8 +60,8 @@ interface ReadObject {
 
 /**
  * Puts the objects that records became, and stores how far the run is with them, in one transaction: after a crash no
- * record is lost, and none is put twice. If one is refused, each is put by itself, and the refused ones go to the
- * domain's dead letter queue. Returns the run as it is then. Throws FlowOver.
+ * record is lost, and none is put twice. If one is refused, each half is put by itself, and so on; the refused ones go
+ * to the domain's dead letter queue. Returns the run as it is then. Throws FlowOver.
  */
 export const commitRecords = async (
   tools: FlowTools,
@@ -75,9 +76,9 @@ export const commitRecords = async (
     if (!isRefusal(error)) throw error;
     const [only] = records;
     if (only !== undefined && records.length === 1) return putRefused(tools, place, run, object, only, error);
-    let after = run;
-    for (const record of records) after = await commitRecords(tools, place, after, object, [record]);
-    return after;
+    const half = Math.ceil(records.length / 2);
+    const after = await commitRecords(tools, place, run, object, records.slice(0, half));
+    return commitRecords(tools, place, after, object, records.slice(half));
   }
 };
 

@@ -9,6 +9,7 @@ import type { FlowRecord, FlowRun } from "../../../../gen/quartet/customerprofil
 import { FlowOutcomeSchema } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { FlowDefinition } from "../../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import { arn } from "../../../kit/arn/arn.ts";
+import { Turn } from "../../../kit/clock/turn.ts";
 import type { JobHandler, JobOutcome, JobPolicy } from "../../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../../kit/keyring/key-names.ts";
@@ -123,6 +124,30 @@ const countsOf = ({ counts }: FlowRun) => ({
   failedRecords: Number(counts?.failedRecords ?? 0n),
   ...(counts !== undefined && counts.firstProblem !== "" && { firstProblem: counts.firstProblem }),
 });
+
+/** Records that are put together. Those that tasks have left out cost little, so more of them are. */
+class RecordBatch {
+  readonly records: ReadRecord[] = [];
+  #kept = 0;
+  #characters = 0;
+
+  add(record: ReadRecord): void {
+    this.records.push(record);
+    if (record.outcome.kind !== "left-out") this.#kept += 1;
+    this.#characters += record.text.length;
+  }
+
+  get isFull(): boolean {
+    const { flowBatchRecords, flowBatchCharacters, flowBatchLeftOut } = limits;
+    if (this.#kept >= flowBatchRecords || this.#characters >= flowBatchCharacters) return true;
+    return this.records.length >= flowBatchLeftOut;
+  }
+
+  clear(): void {
+    this.records.length = 0;
+    [this.#kept, this.#characters] = [0, 0];
+  }
+}
 
 /** One slice of a run. */
 class FlowSlice {
@@ -245,25 +270,25 @@ class FlowSlice {
     const isBegun = position?.key === object.key && position.eTag === object.eTag;
     const afterBytes = isBegun ? Number(position.offsetBytes) : 0;
     const opened = await openObject(this.#tools.source, bucket, object, afterBytes, this.#signal);
-    let batch: ReadRecord[] = [];
-    let characters = 0;
+    const batch = new RecordBatch();
+    const turn = new Turn();
     const commit = async (): Promise<void> => {
-      if (batch.length === 0) return;
+      if (batch.records.length === 0) return;
       if (this.#tools.isDiskLow()) throw new SourceError("away", "the disk is low");
       this.#signal.throwIfAborted();
-      this.#run = await commitRecords(this.#tools, this.#place, this.#run, object, batch);
-      [batch, characters] = [[], 0];
+      this.#run = await commitRecords(this.#tools, this.#place, this.#run, object, batch.records);
+      batch.clear();
     };
     try {
       for await (const { record, problem, text, endBytes } of opened.records) {
+        if (turn.isOver) await turn.next();
         const outcome = record === undefined ? failed(problem) : this.#tasks(record, text.length);
         if (outcome.kind === "ended") {
           await commit();
           throw new RunEnded(`${object.key}: ${outcome.reason}`);
         }
-        batch.push({ outcome, text, endBytes });
-        characters += text.length;
-        if (batch.length < limits.flowBatchRecords && characters < limits.flowBatchCharacters) continue;
+        batch.add({ outcome, text: outcome.kind === "left-out" ? "" : text, endBytes });
+        if (!batch.isFull) continue;
         await commit();
         if (opened.isSeekable && this.#isOver) return false;
       }

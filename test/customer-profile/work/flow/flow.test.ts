@@ -100,6 +100,19 @@ describe("a flow on demand", () => {
     expect((await client.getDomain({ domainName: "shop" })).stats?.profileCount).toBe(1_234n);
   });
 
+  test("puts few records among many that it leaves out, and the neighbours of a refused one", async () => {
+    const { put, putFlow, flows: page, mailsOf } = await startImports();
+    const lines = Array.from({ length: 12_000 }, (_each, index) =>
+      index % 3_000 === 7 ? `${index === 6_007 ? "" : index},m${index}@x.org,kept` : `${index},,`,
+    );
+    await put("a.csv", `id,mail,name\n${lines.join("\n")}`);
+    const filter = { taskType: "Filter", sourceFields: ["name"], connectorOperator: { s3: "EQUAL_TO" } };
+    await putFlow({ tasks: [{ ...filter, taskProperties: { VALUE: "kept" } }] });
+    expect(await mailsOf("7", "3007", "6007", "9007")).toEqual(["m3007@x.org", "m7@x.org", "m9007@x.org"]);
+    const last = counts(1, 3, { leftOutRecords: 11_996, failedRecords: 1 });
+    expect(await page()).toMatchObject([{ state: "OVER", last }]);
+  });
+
   test("ends where a check says so", async () => {
     const { put, putFlow, flows: page, mailsOf } = await startImports();
     await put("a.csv", "id,mail\n1,a@x.org\n2,\n3,c@x.org");
