@@ -42,6 +42,7 @@ def test_pages_with_commands():
         "find-objects",
         "fork-buckets",
         "grpc",
+        "import-profiles",
         "migrate-objects",
         "monitoring",
         "tls",
@@ -60,7 +61,11 @@ def test_a_page_prints_what_it_shows(page, system, environment, tmp_path, reques
     found = steps(page)
     if any("grpcurl" in step.command for step in found):
         environment["PATH"] = f"{request.getfixturevalue('grpcurl')}{os.pathsep}{environment['PATH']}"
-    ports = {"http://127.0.0.1:8089": system.urls["admin"], "127.0.0.1:8082": system.urls["all"].split("//")[1]}
+    ports = {
+        "http://127.0.0.1:8089": system.urls["admin"],
+        "127.0.0.1:8082": system.urls["all"].split("//")[1],
+        "http://127.0.0.1:50051": system.urls["customer-profile"],
+    }
     port = re.compile("|".join(re.escape(name) for name in ports))
     there = [Step(port.sub(lambda name: ports[name[0]], step.command), step.shown) for step in found]
     outputs = run([NPM, variables, *there], tmp_path, environment)[2:]
