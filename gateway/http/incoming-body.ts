@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
+import { giveBack, lendToFree } from "../../services/kit/wire/lent-memory.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { ByteAccount, ByteBudget } from "./byte-budget.ts";
 import type { GatewayLimits } from "./limits.ts";
@@ -31,6 +32,8 @@ export interface IncomingBody {
   readSmall(): Promise<Buffer>;
   /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
   pieces(): BodyPieces;
+  /** The same in lent memory, for who gives each piece back when it was sent. */
+  lentPieces(): BodyPieces;
 }
 
 /** The pieces of a body as they arrive. */
@@ -56,9 +59,9 @@ export const openIncomingBody = (
     isAwaited = false;
     isBegun = true;
   };
-  const pieces = (): BodyPieces => {
+  const pieces = (receive: (chunk: Buffer) => void): BodyPieces => {
     begin();
-    return readPieces(request, limits.stallTimeoutMs, turns);
+    return readPieces(request, limits.stallTimeoutMs, turns, receive);
   };
   const openAccount = (): ByteAccount => {
     const account = budget.open();
@@ -71,7 +74,8 @@ export const openIncomingBody = (
     isSmall: declared !== undefined && declared <= smallBytesMax && !expectsContinue,
     isAwaited: () => isAwaited,
     isBegun: () => isBegun,
-    pieces,
+    pieces: () => pieces(keep),
+    lentPieces: () => pieces(lendToFree),
     readWhole: async (decode, isSigned = true) => {
       if (declared === 0) return noBytes;
       const bytesMax = isSigned ? limits.bodyBytesMax : limits.unsignedBodyBytesMax;
@@ -84,7 +88,7 @@ export const openIncomingBody = (
           takeArrived(request, declared, account) ?? readAtOnce(request, { stallMs, timeoutMs, bytesMax }, account)
         );
       }
-      const source = pieces();
+      const source = pieces(keep);
       source.limitTime(limits.bodyTimeoutMs);
       return collect(decode(source), bytesMax, openAccount());
     },
@@ -101,6 +105,8 @@ export const openIncomingBody = (
 };
 
 const noBytes = Buffer.alloc(0);
+
+const keep = (): void => {};
 
 /** Bodies up to this size are sent to their service as one message. */
 const smallBytesMax = 64 * 1024;
@@ -186,7 +192,13 @@ const readAtOnce = (request: IncomingMessage, limits: ReadingLimits, account: By
 /** The most pieces that wait for their reader before reading from the network is paused. */
 const queuedPiecesMax = 4;
 
-const readPieces = (request: IncomingMessage, stallMs: number, turns: ReadingTurns): BodyPieces => {
+/** Reads the pieces of a body; each is received before anybody else has it. */
+const readPieces = (
+  request: IncomingMessage,
+  stallMs: number,
+  turns: ReadingTurns,
+  receive: (chunk: Buffer) => void,
+): BodyPieces => {
   const queue: Uint8Array[] = [];
   let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   let ended = false;
@@ -216,6 +228,7 @@ const readPieces = (request: IncomingMessage, stallMs: number, turns: ReadingTur
     if (queue.length < queuedPiecesMax) request.resume();
   };
   request.on("data", (chunk: Buffer) => {
+    receive(chunk);
     isPausedForTurn = turns.take(chunk.length, goOn);
     if (isPausedForTurn) request.pause();
     if (waiting !== undefined) {
@@ -254,7 +267,7 @@ const readPieces = (request: IncomingMessage, stallMs: number, turns: ReadingTur
   const stop = (): Promise<IteratorResult<Uint8Array>> => {
     clearTimeout(stall);
     clearTimeout(limit);
-    queue.length = 0;
+    for (const chunk of queue.splice(0)) giveBack(chunk);
     return Promise.resolve({ done: true, value: undefined });
   };
   return { limitTime, [Symbol.asyncIterator]: () => ({ next, return: stop }) };

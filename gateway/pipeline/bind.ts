@@ -102,7 +102,7 @@ const sizeOf = ({ headers }: RequestHead, payload: Payload): number | undefined 
 
 /** Opens a body at once, or not before it is asked for if its client waits to be told that it is wanted. */
 const openerOf = ({ body }: HttpExchange, payload: Payload): (() => DecodedBody) => {
-  const open = (): DecodedBody => decodeBody(payload, body.pieces());
+  const open = (): DecodedBody => decodeBody(payload, body.lentPieces());
   if (body.isAwaited()) return open;
   const opened = open();
   return () => opened;

@@ -1,5 +1,6 @@
 import { createHash, hash } from "node:crypto";
 
+import { giveBack, hold } from "../../services/kit/wire/lent-memory.ts";
 import { ChunkDecoder } from "./chunk-decoder.ts";
 import type { Payload } from "./payload.ts";
 import { payloadMismatch } from "./payload.ts";
@@ -12,8 +13,8 @@ export interface DecodedBody extends AsyncIterable<Uint8Array> {
 
 /**
  * Decodes a body according to its payload. Nothing is copied or held back: the pieces are parts of the source's
- * buffers. A hash or signature is verified only after its last byte, so nothing may become visible before the iteration
- * has ended without throwing a refusal.
+ * buffers, and lent if those are. A hash or signature is verified only after its last byte, so nothing may become
+ * visible before the iteration has ended without throwing a refusal.
  *
  * When it throws, it ends the source's iterator.
  */
@@ -67,6 +68,13 @@ async function* comparing(sha256: string, source: AsyncIterable<Uint8Array>): As
 }
 
 async function* decoding(decoder: ChunkDecoder, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const piece of source) yield* decoder.take(piece);
+  for await (const piece of source) {
+    for (const part of decoder.take(piece)) {
+      hold(part);
+      yield part;
+    }
+    // Each of its parts has a holder of its own.
+    giveBack(piece);
+  }
   decoder.end();
 }

@@ -7,8 +7,10 @@ import { ConnectError } from "@connectrpc/connect";
 
 import { bodyFrameBytesMax, bodyPreface } from "../wire/body-connection.ts";
 import { drained } from "../wire/drained.ts";
-import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
+import { endStreamFlag, frameHead, frameParts } from "../wire/frame-parser.ts";
+import { giveBack, hold, isLent } from "../wire/lent-memory.ts";
 import { messageCodec } from "../wire/message-codec.ts";
+import { countPassingBytes } from "../wire/passing-bytes.ts";
 import { connectionError } from "./connect-answer.ts";
 import type { Payload } from "./payload-requests.ts";
 import type { RequestsOwner } from "./request-frames.ts";
@@ -86,20 +88,24 @@ export class BodyConnection<I extends DescMessage> {
       if (next.done === true) return left === 0;
       const piece = next.value;
       if (piece.length > left) throw new Error("the payload is longer than it was said to be");
+      if (!isLent(piece)) countPassingBytes(piece.length);
       socket.cork();
       for (let at = 0; at < piece.length;) {
+        hold(piece);
         if (frameLeft === 0) {
           frameLeft = Math.min(left, bodyFrameBytesMax);
           const head = payloadHead(frameLeft);
-          for (const part of frameParts(0, [head], head.length + frameLeft)) socket.write(part);
+          socket.write(frameHead(0, head.length + frameLeft, head));
         }
         const part = piece.subarray(at, at + frameLeft);
-        socket.write(part);
         at += part.length;
+        socket.write(part, () => giveBack(part));
         frameLeft -= part.length;
         left -= part.length;
       }
       socket.uncork();
+      // Each part of it has a holder of its own.
+      giveBack(piece);
       if (socket.writableNeedDrain) await drained(socket);
     }
     return false;

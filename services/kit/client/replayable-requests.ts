@@ -1,3 +1,5 @@
+import { hold } from "../wire/lent-memory.ts";
+
 type Result<T> = Promise<IteratorResult<T>>;
 
 /** One attempt to send the requests of a stream. */
@@ -64,7 +66,9 @@ export class ReplayableRequests<T> {
     const result = this.#source.next();
     if (this.#isReplayable) this.#held.set(index, result);
     result.then(
-      ({ done }) => {
+      ({ done, value }) => {
+        // Another attempt may need it, however this one has ended.
+        if (this.#isReplayable && value instanceof Uint8Array) hold(value);
         if (done !== true) this.#messages += 1;
         if (this.#messages > 1) this.#isReplayable = false;
       },

@@ -2,7 +2,9 @@ import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbui
 import { ConnectError } from "@connectrpc/connect";
 
 import { frameParts } from "../wire/frame-parser.ts";
+import { isLent } from "../wire/lent-memory.ts";
 import { messageCodec } from "../wire/message-codec.ts";
+import { countPassingBytes } from "../wire/passing-bytes.ts";
 
 /** The call whose requests are sent. */
 export interface RequestsOwner {
@@ -53,7 +55,11 @@ export async function* requestFrames<I extends DescMessage, O extends DescMessag
         return;
       }
       const { parts, byteLength } = codec.encode(next.value);
-      for (const part of frameParts(0, parts, byteLength)) yield part;
+      for (const part of frameParts(0, parts, byteLength)) {
+        // It is not known when it was sent, so it is not given back.
+        if (isLent(part)) countPassingBytes(part.length);
+        yield part;
+      }
     }
   } catch (error) {
     // The caller's own exception is the cause.

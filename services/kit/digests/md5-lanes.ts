@@ -1,3 +1,4 @@
+import { giveBack, hold } from "../wire/lent-memory.ts";
 import type { Digest } from "./digest.ts";
 import type { Md5Module } from "./md5-module.ts";
 import { dataAt, laneBytes, lanesMax, openMd5Module, stateAt } from "./md5-module.ts";
@@ -53,6 +54,7 @@ export class Md5Lanes {
       isOpen = false;
       this.#openCount -= 1;
       if (this.#waiting.delete(digest)) this.#waitingBytes -= digest.waitingBytes;
+      digest.drop();
     };
     return {
       update: (bytes) => {
@@ -125,6 +127,7 @@ class LanedMd5 {
   }
 
   add(bytes: Uint8Array): void {
+    hold(bytes);
     this.#pieces.push(bytes);
     this.#sizeBytes += bytes.length;
     this.waitingBytes += bytes.length;
@@ -141,9 +144,15 @@ class LanedMd5 {
       this.#taken += part.length;
       if (this.#taken < piece.length) continue;
       this.#pieces.shift();
+      giveBack(piece);
       this.#taken = 0;
     }
     this.waitingBytes -= target.length;
+  }
+
+  /** What waits is not needed. */
+  drop(): void {
+    for (const piece of this.#pieces.splice(0)) giveBack(piece);
   }
 
   /** What comes after the content: a bit, zeros up to the end of a block, and its length in bits. */

@@ -66,7 +66,7 @@ export class BodyConnections {
       this.#awaited.delete(name);
       connection = socket;
       const gone = (): void => this.#dispatcher.abandon(call);
-      socket.on("data", (chunk: Buffer) => queue.push(chunk));
+      socket.on("data", (chunk: Buffer) => queue.pushToFree(chunk));
       socket.pause();
       socket.on("end", gone);
       socket.on("close", gone);

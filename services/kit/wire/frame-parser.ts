@@ -131,13 +131,19 @@ export const frameParts = (flags: number, parts: readonly Uint8Array[], byteLeng
   const last = parts.at(-1);
   // Lent memory is freed without a collection.
   if (last === undefined || !isLent(last)) countPassingBytes(byteLength);
-  const first = parts[0];
-  const joined = first !== undefined && first.length <= joinedBytesMax ? first : undefined;
-  const head = Buffer.allocUnsafe(frameHeaderBytes + (joined?.length ?? 0));
+  const [first, ...others] = parts;
+  return first !== undefined && first.length <= joinedBytesMax
+    ? [frameHead(flags, byteLength, first), ...others]
+    : [frameHead(flags, byteLength, noBytes), ...parts];
+};
+
+/** The header of a frame with the beginning of its message. */
+export const frameHead = (flags: number, byteLength: number, beginning: Uint8Array): Buffer => {
+  const head = Buffer.allocUnsafe(frameHeaderBytes + beginning.length);
   head[0] = flags;
   head.writeUInt32BE(byteLength, 1);
-  if (joined !== undefined) head.set(joined, frameHeaderBytes);
-  return [head, ...(joined === undefined ? parts : parts.slice(1))];
+  head.set(beginning, frameHeaderBytes);
+  return head;
 };
 
 /** Up to this size a copy is cheaper than one more buffer in a write. */

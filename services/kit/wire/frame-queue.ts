@@ -1,6 +1,6 @@
 import type { Frame } from "./frame-parser.ts";
 import { FrameParser } from "./frame-parser.ts";
-import { giveBack, hold, isLent, lend } from "./lent-memory.ts";
+import { giveBack, hold, isLent, lend, lendToFree } from "./lent-memory.ts";
 import { countPassingBytes } from "./passing-bytes.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { malformed } from "./protocol-error.ts";
@@ -60,8 +60,16 @@ export class FrameQueue {
    * Adds a chunk whose memory is to be returned. The payloads in it are lent, so their readers should give them back;
    * all other bytes of its frames are copied.
    */
-  pushLent(chunk: Buffer, whenReturned?: () => void): void {
+  pushLent(chunk: Buffer, whenReturned: () => void): void {
     lend(chunk, whenReturned);
+    this.#take(chunk);
+    giveBack(chunk);
+  }
+
+  /** The same for a chunk whose memory is freed, if it is all its own. */
+  pushToFree(chunk: Buffer): void {
+    lendToFree(chunk);
+    if (!isLent(chunk)) countPassingBytes(chunk.length);
     this.#take(chunk);
     giveBack(chunk);
   }

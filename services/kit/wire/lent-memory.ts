@@ -9,10 +9,18 @@ const loans = new WeakMap<ArrayBufferLike, Loan>();
 /**
  * Lends the memory of these bytes, all of it, to whoever receives them or parts of them. It is returned when each of
  * its holders has given it back; at first there is one. Who does not know of loans gives nothing back, and then the
- * memory is left to the collection as any other. Unset: returned memory is freed, and bytes in it have no length then.
+ * memory is left to the collection as any other.
  */
-export const lend = (bytes: Uint8Array, whenReturned: () => void = () => freeMemory(bytes)): void => {
+export const lend = (bytes: Uint8Array, whenReturned: () => void): void => {
   loans.set(bytes.buffer, { holders: 1, whenReturned });
+};
+
+/**
+ * Lends memory that is freed when it was returned: bytes in it have no length then. Does nothing if these bytes are
+ * only a part of their memory, because somebody else may have the rest.
+ */
+export const lendToFree = (bytes: Uint8Array): void => {
+  if (bytes.byteLength === bytes.buffer.byteLength) lend(bytes, () => freeMemory(bytes));
 };
 
 /** Whether the memory of these bytes is lent. */

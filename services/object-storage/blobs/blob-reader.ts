@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 
 import { KeptBuffers } from "../../kit/wire/kept-buffers.ts";
-import { lend } from "../../kit/wire/lent-memory.ts";
+import { lendToFree } from "../../kit/wire/lent-memory.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import { BlobCorruptError } from "./blob-store.ts";
 import type { ChunkReader } from "./chunk-format.ts";
@@ -64,7 +64,7 @@ export const readBlobRange = (
           const until = Math.min(endBytes - chunkStart, chunkBytes);
           if (opened.bytes.length < until) throw new BlobCorruptError(blobId, chunk, "it is shorter than its blob");
           // Only the next reader refers to a copy.
-          if (chunks.isCopying) lend(opened.bytes);
+          if (chunks.isCopying) lendToFree(opened.bytes);
           yield opened.bytes.subarray(Math.max(0, offsetBytes - chunkStart), until);
         }
         if (chunks.isCopying) readBuffers.put(buffer);

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 
+import { giveBack } from "../../kit/wire/lent-memory.ts";
 import { BlobWriteError } from "./blob-store.ts";
 import type { ChunkWriter } from "./chunk-format.ts";
 import { chunkBytes, writeChunk } from "./chunk-format.ts";
@@ -45,6 +46,7 @@ export const writeChunks = async (
         if (chunkFill === chunkBytes) endChunk(current);
       }
       sizeBytes += piece.length;
+      giveBack(piece);
       if (sink.isFull) await sink.flush();
     }
     signal?.throwIfAborted();
@@ -111,6 +113,7 @@ class Sink {
       const wanted = batch.reduce((sum, buffer) => sum + buffer.length, 0);
       const { bytesWritten } = await this.#handle.writev(batch);
       if (bytesWritten < wanted) await this.#writeRest(batch, bytesWritten);
+      for (const buffer of batch) giveBack(buffer);
     }
   }
 

@@ -2,6 +2,8 @@ import type { KeyObject } from "node:crypto";
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { crc32 } from "node:zlib";
 
+import { lendToFree } from "../../kit/wire/lent-memory.ts";
+
 /**
  * How a blob file is laid out: chunk after chunk, each followed by what protects it. Reading a range needs only the
  * chunks that it overlaps. Files are of two formats, each in a directory of its own.
@@ -46,7 +48,7 @@ export interface ChunkReader {
 
 /** Encrypts one chunk. */
 export interface ChunkWriter {
-  /** The bytes to store for further content. */
+  /** The bytes to store for further content, in lent memory. */
   add(content: Uint8Array): Uint8Array;
   /** The bytes to store after the chunk. */
   end(): Uint8Array;
@@ -63,6 +65,7 @@ export const writeChunk = (blobId: string, chunk: number, key: KeyObject): Chunk
   return {
     add: (content) => {
       const stored = cipher.update(content);
+      lendToFree(stored);
       checksum = crc32(stored, checksum);
       return stored;
     },

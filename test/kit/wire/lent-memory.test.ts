@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { FrameQueue } from "../../../services/kit/wire/frame-queue.ts";
 import { KeptBuffers } from "../../../services/kit/wire/kept-buffers.ts";
-import { giveBack, hold, isLent, lend } from "../../../services/kit/wire/lent-memory.ts";
+import { giveBack, hold, isLent, lend, lendToFree } from "../../../services/kit/wire/lent-memory.ts";
 import { messageCodec } from "../../../services/kit/wire/message-codec.ts";
 import { DownloadResponseSchema } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 
@@ -27,12 +27,20 @@ describe("lent memory", () => {
     expect([returned.times, isLent(bytes)]).toEqual([1, false]);
   });
 
-  test("is freed unless its lender wants it, and bytes in it have no length then", () => {
+  test("can be freed: bytes in it have no length then", () => {
     const bytes = new Uint8Array(1_000);
     const part = bytes.subarray(10);
-    lend(bytes);
+    lendToFree(bytes);
     giveBack(part);
     expect([bytes.length, part.length, part[0]]).toEqual([0, 0, undefined]);
+  });
+
+  test("is not freed where others may have a part of it", () => {
+    // In the pool of small buffers.
+    const milk = Buffer.from("milk");
+    lendToFree(milk);
+    giveBack(milk);
+    expect([milk.toString(), isLent(milk)]).toEqual(["milk", false]);
   });
 
   test("that is not lent is not touched", () => {
