@@ -67,9 +67,9 @@ export const authenticateByService =
 const mayName = (right: IssuerRight | undefined, caller: Caller, method: DescMethod | undefined): boolean => {
   const isIn = (names: readonly string[] | undefined): boolean =>
     method !== undefined && names?.includes(method.name) === true;
+  if (caller.isPreauthorized === true) return caller.service === undefined && isIn(right?.preauthorizedFor);
   if (caller.service !== undefined)
     return right?.services?.includes(caller.service.name) === true && isIn(right.sessionsFor);
-  if (caller.isPreauthorized === true) return isIn(right?.preauthorizedFor);
   return right?.anyCaller === true || (isIn(right?.sessionsFor) && isRoleSession(caller));
 };
 

@@ -110,6 +110,7 @@ describe("an issuer with the right to name sessions and services", () => {
     [profiles, rootCaller("000000000000"), "GetObject", false],
     [profiles, { ...role, isRoot: true }, "GetObject", false],
     [profiles, { ...role, isPreauthorized: true }, "GetObject", false],
+    [profiles, { ...flows, isPreauthorized: true }, "GetObject", false],
     [profiles, { ...flows, isPreauthorized: true }, "PutObject", false],
     [profiles, userCaller("000000000000", "alice", []), "GetObject", false],
     [gateway, flows, "GetObject", false],
