@@ -1,5 +1,5 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 
 import type { Address, ConfigSources } from "../kit/config/config.ts";
@@ -58,13 +58,32 @@ const calledAt = ({ host, port }: Address): Address => {
   return { host: host === "::" ? "::1" : host, port };
 };
 
-/** A port that nobody listens on now. */
+/**
+ * A port that nobody listens on now. It is below those that systems give to connections and to servers that name none,
+ * so that none of them is given it before it is used.
+ */
 export const freePort = async (host: string): Promise<number> => {
+  for (let tries = 0; tries < freePortTriesMax; tries += 1) {
+    const port = randomInt(freePortMin, freePortMax + 1);
+    if (await isFree(host, port)) return port;
+  }
+  throw new Error(`no free port was found at ${host} from ${freePortMin} to ${freePortMax}`);
+};
+
+const freePortMin = 20_000;
+const freePortMax = 32_767;
+const freePortTriesMax = 100;
+
+const isFree = async (host: string, port: number): Promise<boolean> => {
   const server = createServer();
-  server.listen({ host, port: 0 });
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  try {
+    server.listen({ host, port });
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return false;
+    throw error;
+  }
   server.close();
   await once(server, "close");
-  return port;
+  return true;
 };
