@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { create } from "@bufbuild/protobuf";
 
-import type { FlowRecord, FlowRun } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { FlowCounts, FlowRecord, FlowRun } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { FlowCountsSchema, FlowRunSchema } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { limits } from "../../limits.ts";
 import type { ListedObject } from "../../sources/bucket-source.ts";
@@ -100,3 +100,13 @@ const digestOf = ({ key, eTag, modifiedMs }: ListedObject): Buffer =>
     .update(JSON.stringify([key, eTag, modifiedMs]))
     .digest()
     .subarray(0, digestBytes);
+
+/** The counts of a run as the log and the page of flows show them. */
+export const shownCounts = (counts: FlowCounts | undefined) => ({
+  objects: Number(counts?.objects ?? 0n),
+  failedObjects: Number(counts?.failedObjects ?? 0n),
+  ingestedRecords: Number(counts?.ingestedRecords ?? 0n),
+  leftOutRecords: Number(counts?.leftOutRecords ?? 0n),
+  failedRecords: Number(counts?.failedRecords ?? 0n),
+  ...(counts !== undefined && counts.firstProblem !== "" && { firstProblem: counts.firstProblem }),
+});

@@ -26,7 +26,7 @@ import { putFlow } from "../../store/flow.ts";
 import type { ReadRecord } from "./flow-commit.ts";
 import { commitRecords, FlowOver, getLiveFlow } from "./flow-commit.ts";
 import { enqueueFlow, firstReadMs, isCarriedOut, isIncremental, nextDueMs, placeOfJob } from "./flow-job.ts";
-import { choose, newCompleteRun, newRun, rememberedWith, shortened, withRead } from "./flow-progress.ts";
+import { choose, newCompleteRun, newRun, rememberedWith, shortened, shownCounts, withRead } from "./flow-progress.ts";
 import { readBucketOf } from "./flow-reader.ts";
 import type { FlowPlace, FlowTools } from "./flow-tools.ts";
 
@@ -106,7 +106,11 @@ const endRun = async (
   if (dueMs !== undefined) await enqueueFlow(app.jobs, transaction, place, flow.account, dueMs);
   transaction.afterCommit(() => {
     counters.addRun(problem === "" ? "complete" : "failed");
-    const facts = { integration: arnOf(app.region, flow, place), ...countsOf(run), ...(problem !== "" && { problem }) };
+    const facts = {
+      integration: arnOf(app.region, flow, place),
+      ...shownCounts(run.counts),
+      ...(problem !== "" && { problem }),
+    };
     if (problem === "") log.info(facts, "a flow has read all");
     else log.warn(facts, "a run of a flow ended early");
   });
@@ -114,16 +118,6 @@ const endRun = async (
 
 const arnOf = (region: string, { account, domainName }: FlowRecord, { uri }: FlowPlace): string =>
   arn({ partition: "aws", service: "profile", region, account, resource: `domains/${domainName}/integrations/${uri}` });
-
-/** The counts of a run as a line of the log has them. */
-const countsOf = ({ counts }: FlowRun) => ({
-  objects: Number(counts?.objects ?? 0n),
-  failedObjects: Number(counts?.failedObjects ?? 0n),
-  ingestedRecords: Number(counts?.ingestedRecords ?? 0n),
-  leftOutRecords: Number(counts?.leftOutRecords ?? 0n),
-  failedRecords: Number(counts?.failedRecords ?? 0n),
-  ...(counts !== undefined && counts.firstProblem !== "" && { firstProblem: counts.firstProblem }),
-});
 
 /** Records that are put together. Those that tasks have left out cost little, so more of them are. */
 class RecordBatch {

@@ -1,8 +1,9 @@
-import type { FlowCounts, FlowRecord } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { FlowRecord } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { OperatorPage } from "../../../kit/server/operator-pages.ts";
 import type { Store } from "../../../kit/store/store.ts";
 import { idBytes, idText } from "../../domain/identifier.ts";
 import { listFlows } from "../../store/flow.ts";
+import { shownCounts } from "./flow-progress.ts";
 
 const entriesMax = 1_000;
 
@@ -34,25 +35,16 @@ const entryOf = (uri: string, { account, domainName, run, nextMs, last, problem 
   uri,
   state: problem !== "" ? "STUCK" : run !== undefined ? "RUNNING" : nextMs > 0n ? "SCHEDULED" : "OVER",
   ...(problem !== "" && { problem }),
-  ...(run !== undefined && { run: { startedTime: timeOf(run.startedMs), ...countsOf(run.counts) } }),
+  ...(run !== undefined && { run: { startedTime: timeOf(run.startedMs), ...shownCounts(run.counts) } }),
   ...(run === undefined && nextMs > 0n && { nextTime: timeOf(nextMs) }),
   ...(last !== undefined && {
     last: {
       startedTime: timeOf(last.startedMs),
       endedTime: timeOf(last.endedMs),
-      ...countsOf(last.counts),
+      ...shownCounts(last.counts),
       ...(last.problem !== "" && { problem: last.problem }),
     },
   }),
 });
 
 const timeOf = (ms: bigint): string => new Date(Number(ms)).toISOString();
-
-const countsOf = (counts: FlowCounts | undefined) => ({
-  objects: Number(counts?.objects ?? 0n),
-  failedObjects: Number(counts?.failedObjects ?? 0n),
-  ingestedRecords: Number(counts?.ingestedRecords ?? 0n),
-  leftOutRecords: Number(counts?.leftOutRecords ?? 0n),
-  failedRecords: Number(counts?.failedRecords ?? 0n),
-  ...(counts !== undefined && counts.firstProblem !== "" && { firstProblem: counts.firstProblem }),
-});
