@@ -113,7 +113,7 @@ export const policyTags = tagOperations({
   kind: "policy",
   nameOf: ({ policyArn }: PolicyTagsRequest) => policyArn,
   getChangeable: ({ caller }, state, { policyArn = "" }) => policyByArn(caller.accountId, state, policyArn),
-  read: async ({ app, caller }, { policyArn = "" }) =>
+  read: ({ app, caller }, { policyArn = "" }) =>
     tagList(policyByArn(caller.accountId, app.identities.state(caller.accountId), policyArn).tags),
 });
 

@@ -14,7 +14,6 @@ import type {
   UpdateRoleDescriptionRequest,
   UpdateRoleRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
-import { GetRoleRequestSchema } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { Role } from "../../../services/kit/accounts/accounts.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
@@ -62,12 +61,9 @@ export const createRole = async (request: CreateRoleRequest, { app, caller }: Co
 };
 
 /** Returns a role. Refuses: NO_SUCH_ENTITY. */
-export const getRole = async ({ roleName = "" }: GetRoleRequest, { app, caller }: Context) => {
-  const { accountId } = caller;
-  const declared = findDeclaredRole(app.accounts, accountId, roleName);
-  if (declared !== undefined) return { role: declaredRole(declared) };
-  return { role: storedRole(accountId, getRecord(app.identities.state(accountId), "role", roleName)) };
-};
+export const getRole = async ({ roleName = "" }: GetRoleRequest, context: Context) => ({
+  role: roleMessage(context, roleName),
+});
 
 /** Lists the roles of the account. */
 export const listRoles = async (request: ListRolesRequest, context: Context) => {
@@ -84,20 +80,22 @@ export const listRoles = async (request: ListRolesRequest, context: Context) => 
 };
 
 /** Changes the description or the longest session. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
-export const updateRole = async (request: UpdateRoleRequest, context: Context) =>
-  changeRole(context, request.roleName ?? "", (role) => ({
+export const updateRole = async (request: UpdateRoleRequest, context: Context) => {
+  await changeRole(context, request.roleName ?? "", (role) => ({
     ...role,
     ...(request.description === undefined ? {} : { description: request.description }),
     sessionSecondsMax: request.maxSessionDuration ?? role.sessionSecondsMax,
   }));
+  return {};
+};
 
 /** Changes the description. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
 export const updateRoleDescription = async (
   { roleName = "", description = "" }: UpdateRoleDescriptionRequest,
   context: Context,
 ) => {
-  await changeRole(context, roleName, (role) => ({ ...role, description }));
-  return getRole(create(GetRoleRequestSchema, { roleName }), context);
+  const role = await changeRole(context, roleName, (former) => ({ ...former, description }));
+  return { role: storedRole(context.caller.accountId, role) };
 };
 
 /**
@@ -108,7 +106,8 @@ export const updateAssumeRolePolicy = async (
   context: Context,
 ) => {
   const trustPolicy = checkedTrust(policyDocument);
-  return changeRole(context, roleName, (role) => ({ ...role, trustPolicy }));
+  await changeRole(context, roleName, (role) => ({ ...role, trustPolicy }));
+  return {};
 };
 
 /** Deletes a role. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, DELETE_CONFLICT. */
@@ -126,8 +125,7 @@ export const roleTags = tagOperations({
   nameOf: ({ roleName }: RoleTagsRequest) => roleName,
   getChangeable: ({ app, caller }, state, { roleName = "" }) =>
     getChangeable(app.accounts, caller.accountId, state, "role", roleName),
-  read: async (context, { roleName = "" }) =>
-    (await getRole(create(GetRoleRequestSchema, { roleName }), context)).role.tags,
+  read: (context, { roleName = "" }) => roleMessage(context, roleName).tags,
 });
 
 /** Lists nothing, of a role that is there. Refuses: NO_SUCH_ENTITY. */
@@ -135,14 +133,15 @@ export const listInstanceProfilesForRole = async (
   { roleName = "" }: ListInstanceProfilesForRoleRequest,
   context: Context,
 ) => {
-  await getRole(create(GetRoleRequestSchema, { roleName }), context);
+  roleMessage(context, roleName);
   return { instanceProfiles: [], isTruncated: false };
 };
 
+/** The role as it is after the change. */
 const changeRole = ({ app, caller }: Context, roleName: string, change: (role: RoleRecord) => RoleRecord) =>
   app.identities.change(caller.accountId, (state) => {
-    const role = getChangeable(app.accounts, caller.accountId, state, "role", roleName);
-    return { changes: [put(change(role))], result: {} };
+    const role = change(getChangeable(app.accounts, caller.accountId, state, "role", roleName));
+    return { changes: [put(role)], result: role };
   });
 
 const put = (record: RoleRecord) => ({ kind: "role" as const, name: record.name.toLowerCase(), record });
@@ -152,6 +151,13 @@ const checkedTrust = (document: string): string => {
   const { trustPolicyCharactersMax } = limits;
   if (charactersOf(trustPolicy) > trustPolicyCharactersMax) throw exceeded("ACLSizePerRole", trustPolicyCharactersMax);
   return trustPolicy;
+};
+
+/** A role, also one that is declared. Throws NO_SUCH_ENTITY. */
+const roleMessage = ({ app, caller: { accountId } }: Context, roleName: string) => {
+  const declared = findDeclaredRole(app.accounts, accountId, roleName);
+  if (declared !== undefined) return declaredRole(declared);
+  return storedRole(accountId, getRecord(app.identities.state(accountId), "role", roleName));
 };
 
 const storedRole = (accountId: string, record: RoleRecord) => ({

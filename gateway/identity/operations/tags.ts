@@ -26,7 +26,7 @@ interface TaggedKind<Request> {
   /** The entity that is changed. Throws DECLARED_ENTITY and NO_SUCH_ENTITY. */
   getChangeable(context: Context, state: AccountState, request: Request): Tagged;
   /** The tags of an entity, also of a declared one. Throws NO_SUCH_ENTITY. */
-  read(context: Context, request: Request): Promise<readonly Pick<Tag, "key" | "value">[]>;
+  read(context: Context, request: Request): readonly Pick<Tag, "key" | "value">[];
 }
 
 /**
@@ -51,7 +51,7 @@ export const tagOperations = <Request extends TagsRequest>({
     untag: async (request: Request, context: Context) =>
       change(context, request, (own) => withoutTags(own, request.tagKeys ?? [])),
     list: async (request: Request, context: Context) => {
-      const tags = await read(context, request);
+      const tags = read(context, request);
       const { items, ...page } = pageOf(context, request, tags, ({ key }) => key, [nameOf(request)]);
       return { tags: [...items], ...page };
     },

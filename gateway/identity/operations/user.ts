@@ -11,7 +11,6 @@ import type {
   ListUsersRequest,
   UpdateUserRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
-import { GetUserRequestSchema } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { UserSchema } from "../../../gen/quartet/identity/v1/principal_pb.ts";
 import type { User } from "../../../services/kit/accounts/accounts.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
@@ -57,7 +56,8 @@ export const createUser = async ({ userName: name = "", path = "/", tags }: Crea
 };
 
 /** Returns a user, the caller's own if none is named. Refuses: NO_SUCH_ENTITY. */
-export const getUser = async ({ userName }: GetUserRequest, { app, caller }: Context) => {
+export const getUser = async ({ userName }: GetUserRequest, context: Context) => {
+  const { caller } = context;
   const { accountId } = caller;
   const name = userName ?? callersOwnUser(caller);
   if (name === undefined) {
@@ -65,9 +65,7 @@ export const getUser = async ({ userName }: GetUserRequest, { app, caller }: Con
     const arn = `arn:aws:iam::${accountId}:root`;
     return { user: { path: "/", userName: "", userId: accountId, arn, createDate: timestampFromMs(0) } };
   }
-  const declared = findDeclaredUser(app.accounts, accountId, name);
-  if (declared !== undefined) return { user: declaredUser(accountId, declared) };
-  return { user: storedUser(accountId, getRecord(app.identities.state(accountId), "user", name)) };
+  return { user: userMessage(context, name) };
 };
 
 /** Lists the users of the account. */
@@ -121,13 +119,17 @@ export const userTags = tagOperations({
   nameOf: ({ userName }: UserTagsRequest) => userName,
   getChangeable: ({ app, caller }, state, { userName = "" }) =>
     getChangeable(app.accounts, caller.accountId, state, "user", userName),
-  read: async (context, { userName = "" }) => {
-    const { user } = await getUser(create(GetUserRequestSchema, { userName }), context);
-    return "tags" in user ? user.tags : [];
-  },
+  read: (context, { userName = "" }) => userMessage(context, userName).tags,
 });
 
 const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });
+
+/** A user, also one that is declared. Throws NO_SUCH_ENTITY. */
+const userMessage = ({ app, caller: { accountId } }: Context, name: string) => {
+  const declared = findDeclaredUser(app.accounts, accountId, name);
+  if (declared !== undefined) return declaredUser(accountId, declared);
+  return storedUser(accountId, getRecord(app.identities.state(accountId), "user", name));
+};
 
 export const storedUser = (accountId: string, record: UserRecord) =>
   ({
