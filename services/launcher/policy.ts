@@ -262,6 +262,7 @@ const reasons: Readonly<Record<Reason, string>> = {
   [Reason.NO_ALLOW]: "nothing allows it",
   [Reason.NO_SESSION_ALLOW]: "the session's policies do not allow it",
   [Reason.UNREADABLE_POLICY]: "a policy of the principal cannot be read",
+  [Reason.TOO_COSTLY]: "the policies take too long to compare with the request",
   [Reason.OWNER]: "the root of the account needs no policy",
   [Reason.IDENTITY_POLICY]: "a policy of the principal allows it",
   [Reason.RESOURCE_POLICY]: "a policy of the resource allows it",

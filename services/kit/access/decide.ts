@@ -5,12 +5,14 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { parseArn } from "../arn/arn.ts";
 import type { Clock } from "../clock/clock.ts";
+import { Turn } from "../clock/turn.ts";
 import type { ReadMember } from "../contract/permissions.ts";
 import { faultTable, roleFault } from "../faults/service-error.ts";
 import type { PolicyRequest } from "../policy/compiled.ts";
 import type { Policy } from "../policy/document.ts";
 import type { PolicySet } from "../policy/evaluate.ts";
 import { evaluate, explain } from "../policy/evaluate.ts";
+import { MatchingWork } from "../policy/matching-work.ts";
 import type { ServiceNames, PolicySpelling } from "../policy/spelling.ts";
 import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
@@ -114,12 +116,16 @@ export const decideQuestions = async (
 ): Promise<CallDecision> => {
   const refusedElements = new Set<number>();
   const recorder = new DecisionRecorder(call);
+  const costs = { deciding: new MatchingWork(), explaining: new MatchingWork() };
+  const turn = new Turn();
   try {
     for (const question of questions) {
+      if (turn.isOver) await turn.next();
+      costs.deciding.grow(stepsOfQuestion);
       const resource = resourceOf(question, call) ?? (await resolve(question));
       if (call.isQuestion === true && (resource.policies ?? []).length > 0) continue;
       const action = resource.action ?? question.permission.action;
-      if (mayAct(rules, call, recorder, { action, resource, read: question.read })) continue;
+      if (mayAct(rules, call, recorder, { action, resource, read: question.read }, costs)) continue;
       if (question.element === undefined) throw refusalOf(rules, question, resource);
       refusedElements.add(question.element);
     }
@@ -128,6 +134,9 @@ export const decideQuestions = async (
   }
   return { refusedElements };
 };
+
+/** What comparing policies may cost for each question of a call, in addition to what it may for the call as a whole. */
+const stepsOfQuestion = 100_000;
 
 /** The refusal of an action on a resource. */
 const accessDenied = (
@@ -186,18 +195,27 @@ export const refuseCall = (rules: AccessRules, call: AccessCall, resource = "*")
   return accessDenied(rules, method.name, resource);
 };
 
-const mayAct = (rules: AccessRules, call: AccessCall, recorder: DecisionRecorder, asked: Asked): boolean => {
+/** What comparing the policies of one call may cost. Explanations are logged or not, so they have their own. */
+type Costs = Readonly<Record<"deciding" | "explaining", MatchingWork>>;
+
+const mayAct = (
+  rules: AccessRules,
+  call: AccessCall,
+  recorder: DecisionRecorder,
+  asked: Asked,
+  costs: Costs = { deciding: new MatchingWork(), explaining: new MatchingWork() },
+): boolean => {
   const { spelling } = rules;
   const own = callerPoliciesOf(call.caller);
   const request = policyRequest(rules, call, asked);
   const policies = policySet(own ?? { identity: [] }, asked.resource);
-  const { isAllowed: mayBe, because: why, statement: by } = evaluate(request, policies, spelling);
+  const { isAllowed: mayBe, because: why, statement: by } = evaluate(request, policies, spelling, costs.deciding);
   const isAllowedNow = own !== undefined && mayBe;
   const reason = own === undefined ? "unreadable-policy" : why;
   recorder.record(request, isAllowedNow, call.caller.isPreauthorized === true ? "preauthorized" : reason, by);
   if (isAllowedNow) return true;
   if (call.log.isLevelEnabled("info")) {
-    const { statement, nearMisses } = explain(request, policies, spelling);
+    const { statement, nearMisses } = explain(request, policies, spelling, costs.explaining);
     const { action, resource: on } = request;
     const misses = nearMisses.slice(0, nearMissesLoggedMax);
     const principal = call.caller.isAnonymous ? "anonymous" : call.caller.principalArn;

@@ -208,6 +208,7 @@ const reasons = {
   "no-allow": Reason.NO_ALLOW,
   "no-session-allow": Reason.NO_SESSION_ALLOW,
   "unreadable-policy": Reason.UNREADABLE_POLICY,
+  "too-costly": Reason.TOO_COSTLY,
   owner: Reason.OWNER,
   "identity-policy": Reason.IDENTITY_POLICY,
   "resource-policy": Reason.RESOURCE_POLICY,

@@ -4,7 +4,7 @@ import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { ConditionContext } from "../policy/condition.ts";
 import type { Policy, Statement } from "../policy/document.ts";
 import type { PolicyRequest, Requester } from "../policy/compiled.ts";
-import { findStatement } from "../policy/evaluate.ts";
+import { hasMatchingStatement } from "../policy/evaluate.ts";
 import type { PolicySpelling } from "../policy/spelling.ts";
 import type { Accounts, IdentityProvider, Role } from "./accounts.ts";
 import { principalConditions } from "./principal-conditions.ts";
@@ -125,7 +125,7 @@ const principalRefusal = (
 type Conditions = ReadonlyMap<string, readonly string[]>;
 
 const hasStatement = (effect: Statement["effect"], request: PolicyRequest, policies: readonly Policy[]): boolean =>
-  findStatement(effect, request, policies, anyPartition) !== undefined;
+  hasMatchingStatement(effect, request, policies, anyPartition);
 
 const requestOf = (role: Role, requester: Requester, context: ConditionContext, asked: string): PolicyRequest => ({
   requester,

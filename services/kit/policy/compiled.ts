@@ -1,6 +1,7 @@
 import type { ConditionContext, ConditionTest } from "./condition.ts";
 import { conditionTest } from "./condition.ts";
 import type { Policy, Principal, Selection, Statement } from "./document.ts";
+import type { MatchingWork } from "./matching-work.ts";
 import type { PolicySpelling } from "./spelling.ts";
 import { arnTest, literalPattern, SplitArn, textTest } from "./wildcard.ts";
 
@@ -30,20 +31,22 @@ export interface PolicyRequest {
   readonly context: ConditionContext;
 }
 
-/** A request whose texts are spelled and split once for all statements. */
+/** A request whose texts are spelled and split once for all statements, and what comparing them may still cost. */
 export class SpelledRequest {
   readonly requester: Requester;
   readonly action: string;
   readonly resource: SplitArn;
   readonly context: ConditionContext;
+  readonly work: MatchingWork;
   readonly #spelling: PolicySpelling;
   #principal: { readonly arn: string; readonly roleArn: string | undefined } | undefined;
 
-  constructor({ requester, action, resource, context }: PolicyRequest, spelling: PolicySpelling) {
+  constructor({ requester, action, resource, context }: PolicyRequest, spelling: PolicySpelling, work: MatchingWork) {
     this.requester = requester;
     this.action = spelling.action(action).toLowerCase();
     this.resource = new SplitArn(spelling.arn(resource));
     this.context = context;
+    this.work = work;
     this.#spelling = spelling;
   }
 
@@ -126,7 +129,7 @@ export const compiled = (policy: Policy, spelling: PolicySpelling): CompiledPoli
 export const covers = (statement: CompiledStatement, request: SpelledRequest): boolean =>
   statement.resource(request) &&
   statement.principal(request) &&
-  statement.conditions.every(({ holds }) => holds(request.context));
+  statement.conditions.every(({ holds }) => holds(request.context, request.work));
 
 /** Whether a statement names the requester by its own ARN: a session not by its role's. */
 export const namesRequester = (
@@ -151,25 +154,29 @@ export const roleArnOfSession = (principalArn: string): string | undefined => {
 type Test = (request: SpelledRequest) => boolean;
 
 const compile = (statement: Statement, spelling: PolicySpelling, hasVariables: boolean): CompiledStatement => {
-  const resolve = (text: string, context: ConditionContext, isPattern: boolean): string | undefined =>
-    replaceVariables(text, context, spelling, isPattern);
+  const resolve = (
+    text: string,
+    context: ConditionContext,
+    isPattern: boolean,
+    work: MatchingWork,
+  ): string | undefined => replaceVariables(text, context, spelling, isPattern, work);
   const reading = { key: spelling.key, arn: spelling.arn, ...(hasVariables && { resolve }) };
   return {
     statement,
     principal: selection(statement.principal, (principal) => principalTest(principal, spelling)),
     action: selection(statement.action, (pattern) => {
       const fits = textTest(spelling.action(pattern).toLowerCase());
-      return ({ action }) => fits(action);
+      return ({ action, work }) => fits(action, work);
     }),
     resource: selection(statement.resource, (pattern) => {
       const spelled = spelling.arn(pattern);
       if (hasVariables && spelled.includes("${"))
-        return ({ resource, context }) => {
-          const resolved = resolve(spelled, context, true);
-          return resolved !== undefined && arnTest(resolved)(resource);
+        return ({ resource, context, work }) => {
+          const resolved = resolve(spelled, context, true, work);
+          return resolved !== undefined && arnTest(resolved)(resource, work);
         };
       const fits = arnTest(spelled);
-      return ({ resource }) => fits(resource);
+      return ({ resource, work }) => fits(resource, work);
     }),
     conditions: statement.conditions.map((condition) => ({
       key: condition.key,
@@ -223,6 +230,7 @@ const replaceVariables = (
   context: ConditionContext,
   spelling: PolicySpelling,
   isPattern: boolean,
+  work: MatchingWork,
 ): string | undefined => {
   let isWhole = true;
   let length = text.length;
@@ -238,5 +246,6 @@ const replaceVariables = (
     if (value === undefined || length > replacedLengthMax) isWhole = false;
     return isWhole ? asWanted(value ?? "") : "";
   });
+  work.take(Math.min(length, replacedLengthMax));
   return isWhole ? replaced + text.slice(end) : undefined;
 };

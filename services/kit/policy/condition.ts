@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
+import type { MatchingWork } from "./matching-work.ts";
 import { arnTest, SplitArn, textTest } from "./wildcard.ts";
 
 /** One key of one operator in a statement's condition. */
@@ -27,7 +28,7 @@ interface Operator {
   /** Says what is wrong with a policy value; undefined when nothing is. */
   readonly refuse: (policyValue: string) => string | undefined;
   /** Reads a policy value once; the result says whether a value of the request compares with it. */
-  readonly prepare: (policyValue: string) => (requestValue: string) => boolean;
+  readonly prepare: (policyValue: string) => (requestValue: string, work: MatchingWork) => boolean;
 }
 
 /** The values of the request by lower-case context key. A key without a value is absent. */
@@ -38,7 +39,7 @@ export interface ConditionContext {
 const accepted = (): undefined => undefined;
 
 const parseNumber = (text: string): number =>
-  /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
 
 /** ISO 8601, or seconds since 1970. */
 const parseInstant = (text: string): number => {
@@ -56,7 +57,10 @@ const ordered = (
   refuse: (value) => (Number.isNaN(parse(value)) ? `${JSON.stringify(value)} is not ${what}` : undefined),
   prepare: (written) => {
     const policy = parse(written);
-    return (request) => holds(parse(request), policy);
+    return (request, work) => {
+      work.take(request.length);
+      return holds(parse(request), policy);
+    };
   },
 });
 
@@ -86,14 +90,20 @@ type Comparison = Pick<Operator, "refuse" | "prepare"> &
 
 const text = (prepare: Operator["prepare"]): Comparison => ({ refuse: accepted, prepare, takesVariables: true });
 const pattern = (prepare: Operator["prepare"]): Comparison => ({ ...text(prepare), isPattern: true });
-const ignoringCase = (policy: string): ((request: string) => boolean) => {
+const ignoringCase = (policy: string): ReturnType<Operator["prepare"]> => {
   const wanted = policy.toLowerCase();
-  return (request) => request.toLowerCase() === wanted;
+  return (request, work) => {
+    work.take(request.length);
+    return request.toLowerCase() === wanted;
+  };
 };
 const arns: Comparison = {
   ...pattern((policy) => {
     const fits = arnTest(policy);
-    return (request) => fits(new SplitArn(request));
+    return (request, work) => {
+      work.take(request.length);
+      return fits(new SplitArn(request), work);
+    };
   }),
   isArn: true,
 };
@@ -126,7 +136,10 @@ const comparisons: Readonly<Record<string, Comparison>> = {
     refuse: (value) => (/^[A-Za-z0-9+/]*={0,2}$/.test(value) ? undefined : `${JSON.stringify(value)} is not base64`),
     prepare: (written) => {
       const policy = decodedBytes(written);
-      return (request) => decodedBytes(request).equals(policy);
+      return (request, work) => {
+        work.take(request.length);
+        return decodedBytes(request).equals(policy);
+      };
     },
   },
   IpAddress: {
@@ -202,11 +215,16 @@ export interface ConditionReading {
   /** The spelling of ARNs of the policy and of the request. */
   readonly arn: (written: string) => string;
   /** Replaces the variables of a policy value; undefined: one has no value. Unset: texts have no variables. */
-  readonly resolve?: (value: string, context: ConditionContext, isPattern: boolean) => string | undefined;
+  readonly resolve?: (
+    value: string,
+    context: ConditionContext,
+    isPattern: boolean,
+    work: MatchingWork,
+  ) => string | undefined;
 }
 
 /** A condition whose values were read once: whether a request satisfies it. */
-export type ConditionTest = (context: ConditionContext) => boolean;
+export type ConditionTest = (context: ConditionContext, work: MatchingWork) => boolean;
 
 /** Reads a condition. A value whose variable has no value in a request compares with nothing. */
 export const conditionTest = (condition: PolicyCondition, reading: ConditionReading): ConditionTest => {
@@ -221,20 +239,21 @@ export const conditionTest = (condition: PolicyCondition, reading: ConditionRead
   const varies = (value: string): boolean => resolve !== undefined && wanted.takesVariables && value.includes("${");
   const fixed = values.filter((value) => !varies(value)).map((value) => wanted.prepare(spelled(value)));
   const varying = values.filter(varies);
-  const resolved = (context: ConditionContext): ((value: string) => boolean)[] =>
+  const resolved = (context: ConditionContext, work: MatchingWork): ReturnType<Operator["prepare"]>[] =>
     varying.flatMap((value) => {
-      const whole = resolve?.(value, context, wanted.isPattern);
+      const whole = resolve?.(value, context, wanted.isPattern, work);
       return whole === undefined ? [] : [wanted.prepare(spelled(whole))];
     });
   const holdsForAbsent = ifExists || quantifier === "all" || (quantifier === "none" && wanted.isNegated);
   const holdsForEach = quantifier === "all" || (quantifier === "none" && wanted.isNegated);
-  return (context) => {
+  return (context, work) => {
     const given = context.get(key);
     if (given === undefined || given.length === 0) return holdsForAbsent;
-    const tests = varying.length === 0 ? fixed : [...fixed, ...resolved(context)];
+    const tests = varying.length === 0 ? fixed : [...fixed, ...resolved(context, work)];
     const holds = (value: string): boolean => {
       const compared = spelled(value);
-      return tests.some((test) => test(compared)) !== wanted.isNegated;
+      work.take(1 + tests.length);
+      return tests.some((test) => test(compared, work)) !== wanted.isNegated;
     };
     return holdsForEach ? given.every(holds) : given.some(holds);
   };

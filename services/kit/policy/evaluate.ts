@@ -1,6 +1,7 @@
 import type { CompiledStatement, PolicyRequest } from "./compiled.ts";
 import { compiled, covers, namesRequester, SpelledRequest } from "./compiled.ts";
 import type { Policy, Statement } from "./document.ts";
+import { MatchingWork, TooMuchMatchingError } from "./matching-work.ts";
 import type { PolicySpelling } from "./spelling.ts";
 import { asWritten } from "./spelling.ts";
 
@@ -26,6 +27,7 @@ export interface Decision {
     | "explicit-deny"
     | "no-allow"
     | "no-session-allow"
+    | "too-costly"
     | "owner"
     | "identity-policy"
     | "resource-policy"
@@ -63,33 +65,28 @@ export interface Explanation extends Decision {
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
  * needs none; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
  * has no policies. Everything else is denied. Of all this a narrowed session may do only what its session policies
- * allow, and what a resource policy of its own account grants to the session by its own ARN.
+ * allow, and what a resource policy of its own account grants to the session by its own ARN. What policies speak about
+ * only after more comparing than `work` allows is denied.
  */
 export const evaluate = (
   request: PolicyRequest,
   policies: PolicySet,
   spelling: PolicySpelling = asWritten,
+  work = new MatchingWork(),
 ): Decision => {
-  const { because, at } = decide(request, policies, spelling);
+  const { because, at } = decide(request, policies, spelling, work);
   return { isAllowed: isAllow(because), because, sid: at?.sid, statement: at };
 };
 
-/** Decides as `evaluate` does, and says which statement decided and which nearly matched. */
+/** Decides as `evaluate` does, and says which statement decided and which nearly matched, as far as work allows. */
 export const explain = (
   request: PolicyRequest,
   policies: PolicySet,
   spelling: PolicySpelling = asWritten,
+  work = new MatchingWork(),
 ): Explanation => {
-  const { because, at } = decide(request, policies, spelling);
-  const spelled = new SpelledRequest(request, spelling);
-  const nearMisses = [...placed(policies, spelling, ["identity", "session", "resource"])].flatMap(
-    ({ place, statement }): NearMiss[] => {
-      const failures = failuresOf(statement, spelled);
-      const [only] = failures;
-      if (failures.length !== 1 || only === undefined) return [];
-      return [{ ...place, effect: statement.statement.effect, ...only }];
-    },
-  );
+  const { because, at } = decide(request, policies, spelling, work);
+  const nearMisses = [...nearMissesOf(new SpelledRequest(request, spelling, work), policies, spelling)];
   return {
     isAllowed: isAllow(because),
     because,
@@ -102,18 +99,32 @@ export const explain = (
   };
 };
 
-/** The first statement of this effect that matches the request. */
-export const findStatement = (
+/** Whether a statement of this effect matches the request. A deny that takes too long to compare is said to match. */
+export const hasMatchingStatement = (
   effect: Statement["effect"],
   request: PolicyRequest,
   policies: readonly Policy[],
   spelling: PolicySpelling = asWritten,
-): Statement | undefined => {
-  const spelled = new SpelledRequest(request, spelling);
-  for (const policy of policies)
-    for (const [, each] of compiled(policy, spelling).about(spelled))
-      if (each.statement.effect === effect && covers(each, spelled)) return each.statement;
-  return undefined;
+): boolean => {
+  const spelled = new SpelledRequest(request, spelling, new MatchingWork());
+  const matches = (policy: Policy): boolean =>
+    compiled(policy, spelling)
+      .about(spelled)
+      .some(([, each]) => each.statement.effect === effect && covers(each, spelled));
+  return withinWork(
+    () => policies.some(matches),
+    () => effect === "Deny",
+  );
+};
+
+/** The result, or another one where finding it takes too long. */
+const withinWork = <T>(find: () => T, otherwise: () => T): T => {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof TooMuchMatchingError) return otherwise();
+    throw error;
+  }
 };
 
 interface Outcome {
@@ -121,15 +132,32 @@ interface Outcome {
   readonly at: StatementPlace | undefined;
 }
 
-const refusals: ReadonlySet<Decision["because"]> = new Set(["explicit-deny", "no-allow", "no-session-allow"]);
+const refusals: ReadonlySet<Decision["because"]> = new Set([
+  "explicit-deny",
+  "no-allow",
+  "no-session-allow",
+  "too-costly",
+]);
 
 const isAllow = (because: Decision["because"]): boolean => !refusals.has(because);
 
 const noAllow: Outcome = { because: "no-allow", at: undefined };
 const ownerGrant: Outcome = { because: "owner-grant", at: undefined };
+const tooCostly: Outcome = { because: "too-costly", at: undefined };
 
-const decide = (request: PolicyRequest, policies: PolicySet, spelling: PolicySpelling): Outcome => {
-  const spelled = new SpelledRequest(request, spelling);
+const decide = (request: PolicyRequest, policies: PolicySet, spelling: PolicySpelling, work: MatchingWork): Outcome =>
+  withinWork(
+    () => outcomeOf(request, policies, spelling, work),
+    () => tooCostly,
+  );
+
+const outcomeOf = (
+  request: PolicyRequest,
+  policies: PolicySet,
+  spelling: PolicySpelling,
+  work: MatchingWork,
+): Outcome => {
+  const spelled = new SpelledRequest(request, spelling, work);
   const identity = findBoth("identity", policies.identity, spelled, spelling);
   if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
   const session = policies.session && findBoth("session", policies.session, spelled, spelling);
@@ -217,11 +245,24 @@ function* placed(
         yield { place: { side, policy, statement: index, sid: statement.statement.sid }, statement };
 }
 
+/** The statements that fail the request by one element, as many as work allows. */
+function* nearMissesOf(request: SpelledRequest, policies: PolicySet, spelling: PolicySpelling): Generator<NearMiss> {
+  for (const { place, statement } of placed(policies, spelling, ["identity", "session", "resource"])) {
+    const failures = withinWork(
+      () => failuresOf(statement, request),
+      () => undefined,
+    );
+    if (failures === undefined) return;
+    const [only] = failures;
+    if (failures.length === 1 && only !== undefined) yield { ...place, effect: statement.statement.effect, ...only };
+  }
+}
+
 const failuresOf = (statement: CompiledStatement, request: SpelledRequest): Pick<NearMiss, "failed" | "key">[] => [
   ...(["principal", "action", "resource"] as const)
     .filter((element) => !statement[element](request))
     .map((failed) => ({ failed })),
   ...statement.conditions
-    .filter(({ holds }) => !holds(request.context))
+    .filter(({ holds }) => !holds(request.context, request.work))
     .map(({ key }) => ({ failed: "condition" as const, key })),
 ];

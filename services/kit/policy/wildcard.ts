@@ -1,4 +1,5 @@
 import { fitsLongWildcard } from "./long-wildcard.ts";
+import type { MatchingWork } from "./matching-work.ts";
 
 /** Escapes of the wildcards in patterns; no matched text contains these noncharacters. */
 const literalStar = "\uFDD0";
@@ -10,23 +11,27 @@ export const literalPattern = (text: string): string => text.replaceAll("*", lit
 const isSame = (wanted: string, given: string | undefined): boolean =>
   wanted === given || (wanted === literalStar && given === "*") || (wanted === literalMark && given === "?");
 
-const fitsCharacter = (wanted: string, given: string): boolean => wanted === "?" || isSame(wanted, given);
+const characters = {
+  fits: (wanted: string, given: string): boolean => wanted === "?" || isSame(wanted, given),
+  textOf: (part: string): string => part.replaceAll(literalStar, "*").replaceAll(literalMark, "?"),
+};
 
 /** The product of the lengths of a pattern and a text up to which trying again after a star is quick. */
-const productMax = 1_000_000;
+const productMax = 4_096;
 
 /**
- * True if the text matches the pattern: `*` matches any characters, `?` exactly one. Takes time in proportion to at
- * most the product of both lengths and does not recurse. A header may have 32 KiB and a policy 20 KiB, so of larger
- * products each step compares many characters.
+ * True if the text matches the pattern: `*` matches any characters, `?` exactly one. Does not recurse. A header may
+ * have 32 KiB and a policy 20 KiB, so longer ones are not compared character by character from each place.
  */
-const fitsWildcard = (pattern: string, text: string): boolean => {
-  if (pattern.length * text.length > productMax) return fitsLongWildcard(pattern, text, fitsCharacter);
+const fitsWildcard = (pattern: string, text: string, work?: MatchingWork): boolean => {
+  if (pattern.length * text.length > productMax) return fitsLongWildcard(pattern, text, characters, work);
+  let steps = 0;
   let textAt = 0;
   let patternAt = 0;
   let starAt = -1;
   let resumeAt = 0;
   while (textAt < text.length) {
+    steps += 1;
     const wanted = pattern[patternAt];
     if (wanted === "*") {
       starAt = patternAt++;
@@ -38,20 +43,25 @@ const fitsWildcard = (pattern: string, text: string): boolean => {
       patternAt = starAt + 1;
       textAt = ++resumeAt;
     } else {
-      return false;
+      break;
     }
   }
+  work?.take(steps);
+  if (textAt < text.length) return false;
   while (pattern[patternAt] === "*") patternAt++;
   return patternAt === pattern.length;
 };
 
-/** A pattern read once: whether a text fits it. The patterns that occur most need no search. */
-export const textTest = (pattern: string): ((text: string) => boolean) => {
+/** Whether a text fits a pattern that was read once. Without `work` it may take as long as it takes. */
+export type TextTest = (text: string, work?: MatchingWork) => boolean;
+
+/** Reads a pattern. Those that occur most need no search. */
+export const textTest = (pattern: string): TextTest => {
   if (pattern === "*") return () => true;
   if (hasNothingSpecial(pattern)) return (text) => text === pattern;
   const beginning = pattern.slice(0, -1);
   if (pattern.endsWith("*") && hasNothingSpecial(beginning)) return (text) => text.startsWith(beginning);
-  return (text) => fitsWildcard(pattern, text);
+  return (text, work) => fitsWildcard(pattern, text, work);
 };
 
 const hasNothingSpecial = (pattern: string): boolean => !/[*?\uFDD0\uFDD1]/.test(pattern);
@@ -75,23 +85,32 @@ export class SplitArn {
  * A pattern read once: whether an ARN fits it part by part. A star reaches no further than its own of the six parts. A
  * pattern that ends early with a star leaves the parts after it open.
  */
-export const arnTest = (pattern: string): ((arn: SplitArn) => boolean) => {
+export const arnTest = (pattern: string): ((arn: SplitArn, work?: MatchingWork) => boolean) => {
   if (pattern === "*") return () => true;
   const whole = textTest(pattern);
   const wanted = arnParts(pattern);
   // Most patterns are an ARN, or the beginning of one as far as its sixth part: then its text alone decides.
-  if (wanted.length === arnLength && hasNothingSpecial(pattern.replace(/\*$/, ""))) return ({ text }) => whole(text);
+  if (wanted.length === arnLength && hasNothingSpecial(pattern.replace(/\*$/, "")))
+    return ({ text }, work) => whole(text, work);
   if (wanted.length < arnLength && wanted.at(-1)?.endsWith("*") !== true)
-    return ({ text, parts }) => parts.length < arnLength && whole(text);
+    return ({ text, parts }, work) => parts.length < arnLength && whole(text, work);
   // The last part differs most often, so it is compared first.
   const tests = wanted.map((part, index) => ({ index, fits: textTest(part) })).toReversed();
-  return ({ text, parts }) =>
-    parts.length < arnLength ? whole(text) : tests.every(({ index, fits }) => fits(parts[index] ?? ""));
+  return ({ text, parts }, work) =>
+    parts.length < arnLength ? whole(text, work) : tests.every(({ index, fits }) => fits(parts[index] ?? "", work));
 };
 
 const arnLength = 6;
 
+/** The last part has all further colons. */
 const arnParts = (arn: string): string[] => {
-  const parts = arn.split(":");
-  return parts.length < arnLength ? parts : [...parts.slice(0, arnLength - 1), parts.slice(arnLength - 1).join(":")];
+  const parts: string[] = [];
+  let from = 0;
+  while (parts.length < arnLength - 1) {
+    const colon = arn.indexOf(":", from);
+    if (colon < 0) break;
+    parts.push(arn.slice(from, colon));
+    from = colon + 1;
+  }
+  return [...parts, arn.slice(from)];
 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { conditionTest, operatorNames, parseCondition } from "../../../services/kit/policy/condition.ts";
+import { MatchingWork } from "../../../services/kit/policy/matching-work.ts";
 import { asWritten } from "../../../services/kit/policy/spelling.ts";
 
 type Given = readonly string[] | undefined;
@@ -127,7 +128,8 @@ describe("a condition", () => {
   test.each(rows)("%s %j of a request with %j is %s", (operator, policy, given, expected) => {
     const condition = parseCondition(operator, "K", policy);
     const context = new Map(given === undefined ? [] : [["k", given]]);
-    expect(typeof condition === "string" ? condition : conditionTest(condition, asWritten)(context)).toBe(expected);
+    const holds = typeof condition === "string" ? undefined : conditionTest(condition, asWritten);
+    expect(holds?.(context, new MatchingWork())).toBe(expected);
   });
 
   test("has rows for each operator", () => {

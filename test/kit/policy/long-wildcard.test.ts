@@ -34,7 +34,7 @@ describe("a long pattern and a long text", () => {
   test("are compared in a fraction of the product of their lengths, which takes a minute here", () => {
     const fits = textTest(`*${"a".repeat(10_000)}b?*`);
     const texts = Array.from({ length: 100 }, (_, index) => "a".repeat(20_000 + index));
-    expect(texts.filter(fits)).toEqual([]);
+    expect(texts.filter((text) => fits(text))).toEqual([]);
   });
 });
 
