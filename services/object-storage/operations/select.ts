@@ -45,8 +45,9 @@ export const selectObjectContent: Operation<"selectObjectContent"> = async funct
   const object = scannedObject(app.content, ranges, sizeBytes, contentKey);
   const showsProgress = request.requestProgress?.enabled === true;
   const stop = new AbortController();
+  const scan = app.scans.run(context.caller.accountId, job, object, AbortSignal.any([signal, stop.signal]));
   try {
-    yield* eventsOf(app.scans.run(job, object, AbortSignal.any([signal, stop.signal])), showsProgress);
+    yield* eventsOf(scan, showsProgress);
   } finally {
     stop.abort();
   }

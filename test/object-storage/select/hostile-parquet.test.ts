@@ -142,7 +142,7 @@ const textOf = async (pool: ScanPool, expression: string, file: Uint8Array): Pro
   const { job, object } = scanned(expression, file);
   let text = "";
   try {
-    for await (const { result } of pool.run(job, object, new AbortController().signal))
+    for await (const { result } of pool.run("111122223333", job, object, new AbortController().signal))
       text += Buffer.from(result ?? []).toString();
   } catch (error) {
     if (error instanceof ServiceError) return error.facts.reason;

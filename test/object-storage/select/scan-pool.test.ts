@@ -56,7 +56,7 @@ afterEach(() => {
 test("as many queries wait as there is room for, and further ones are refused as busy", async () => {
   const pool = startPool({ threads: 1, timeLimitMs: 60_000, waitingPerThread: 2 });
   const { object, release } = heldObject();
-  const run = () => outcomeOf(pool.run(job, object, new AbortController().signal));
+  const run = () => outcomeOf(pool.run("111122223333", job, object, new AbortController().signal));
   const accepted = [run(), run(), run()];
   expect(await run()).toBe("SELECT_BUSY");
   release();
@@ -66,7 +66,7 @@ test("as many queries wait as there is room for, and further ones are refused as
 test("a query that is given up while it waits makes room for another one", async () => {
   const pool = startPool({ threads: 1, timeLimitMs: 60_000, waitingPerThread: 1 });
   const { object, release } = heldObject();
-  const run = (signal = new AbortController().signal) => outcomeOf(pool.run(job, object, signal));
+  const run = (signal = new AbortController().signal) => outcomeOf(pool.run("111122223333", job, object, signal));
   const first = run();
   const gone = new AbortController();
   const givenUp = run(gone.signal);
@@ -80,13 +80,13 @@ test("a query that is given up while it waits makes room for another one", async
 test("a query that takes too long is ended, and its thread serves the next one", async () => {
   const pool = startPool({ threads: 1, timeLimitMs: 60_000 });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const late = outcomeOf(pool.run(job, heldObject().object, new AbortController().signal));
+  const late = outcomeOf(pool.run("111122223333", job, heldObject().object, new AbortController().signal));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await late).toBe("DEADLINE");
   vi.useRealTimers();
   const { object, release } = heldObject();
   release();
-  expect(await outcomeOf(pool.run(job, object, new AbortController().signal))).toBe("answered");
+  expect(await outcomeOf(pool.run("111122223333", job, object, new AbortController().signal))).toBe("answered");
 });
 
 test("a query whose result is not taken is ended in time, and its thread serves the next one", async () => {
@@ -94,11 +94,11 @@ test("a query whose result is not taken is ended in time, and its thread serves 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { object, release } = heldObject();
   release();
-  const slow = pool.run(job, object, new AbortController().signal);
+  const slow = pool.run("111122223333", job, object, new AbortController().signal);
   expect((await slow.next()).done).toBe(false);
   await vi.advanceTimersByTimeAsync(60_000);
   vi.useRealTimers();
-  expect(await outcomeOf(pool.run(job, object, new AbortController().signal))).toBe("answered");
+  expect(await outcomeOf(pool.run("111122223333", job, object, new AbortController().signal))).toBe("answered");
   expect(await outcomeOf(slow)).toBe("DEADLINE");
 });
 

@@ -6,17 +6,15 @@ import type { ScanJob } from "../scan-job.ts";
 import type { ScanExecutor } from "./executor.ts";
 import type { ScanProgress } from "./running-scan.ts";
 import { RunningScan } from "./running-scan.ts";
+import { ScanPlaces } from "./scan-places.ts";
+import type { ScanPlacesOptions } from "./scan-places.ts";
 import { ScanProcess } from "./scan-process.ts";
 import { ScanThread } from "./scan-thread.ts";
 
-/** How scans are limited. */
-export interface ScanPoolOptions {
-  /** Scans that run at the same time, each in a thread of its own, or in a process. */
-  readonly threads: number;
+/** How scans are limited. Each runs in a thread of its own, or in a process. */
+export interface ScanPoolOptions extends ScanPlacesOptions {
   /** How long a scan may take, in milliseconds. */
   readonly timeLimitMs: number;
-  /** Scans that wait for each thread; more are refused. Unset: 16. */
-  readonly waitingPerThread?: number;
 }
 
 /** Times the limit of a scan that a process may use of the processor: its garbage is collected by several threads. */
@@ -30,28 +28,39 @@ const processCpuFactor = 4;
 export class ScanPool {
   readonly #options: ScanPoolOptions;
   readonly #idle: Readonly<Record<"thread" | "process", ScanExecutor[]>> = { thread: [], process: [] };
-  readonly #waiting = new Set<() => void>();
-  #busy = 0;
+  readonly #places: ScanPlaces;
 
   constructor(options: ScanPoolOptions) {
     this.#options = options;
+    this.#places = new ScanPlaces(options);
   }
 
   /**
-   * Runs a query over an object. Throws SELECT_BUSY, the refusals of the scan, what reading the object throws, and
-   * DEADLINE if it takes too long, also because the result is not taken.
+   * Runs an account's query over an object. Throws SELECT_BUSY, also when another account's turn has come, the refusals
+   * of the scan, what reading the object throws, and DEADLINE if it takes too long, also for want of a reader.
    */
-  async *run(job: ScanJob, object: ScannedObject, signal: AbortSignal): AsyncGenerator<ScanProgress> {
-    await this.#enter(signal);
+  async *run(
+    accountId: string,
+    job: ScanJob,
+    object: ScannedObject,
+    signal: AbortSignal,
+  ): AsyncGenerator<ScanProgress> {
+    const place = await this.#places.enter(accountId, signal);
+    const leave = (): void => this.#places.leave(place);
+    if (signal.aborted) {
+      leave();
+      throw signal.reason;
+    }
     const idle = this.#idle[job.input.kind === "parquet" ? "process" : "thread"];
     const executor = usable(idle) ?? this.#start(job);
     let ended: Promise<unknown> | undefined;
     const running = new RunningScan(executor, job, (isWhole) => {
       if (isWhole && executor.isUsable) {
         idle.push(executor);
-        this.#leave();
-      } else ended = executor.end().finally(() => this.#leave());
+        leave();
+      } else ended = executor.end().finally(leave);
     });
+    place.onTakenBack = () => running.fail(refusal("SELECT_BUSY"));
     const giveUp = (): void => running.fail(signal.reason);
     // Also while nobody takes the result: others may wait for the thread.
     const timer = setTimeout(() => running.fail(fault(ErrorReason.DEADLINE)), this.#options.timeLimitMs);
@@ -73,43 +82,9 @@ export class ScanPool {
     await Promise.all(resting.map((executor) => executor.end()));
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const { threads, waitingPerThread = 16 } = this.#options;
-    if (this.#busy < threads) {
-      this.#busy += 1;
-      return;
-    }
-    if (this.#waiting.size >= threads * waitingPerThread) throw refusal("SELECT_BUSY");
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onAbort = (): void => {
-      this.#waiting.delete(resolve);
-      reject(signal.reason as Error);
-    };
-    this.#waiting.add(resolve);
-    signal.addEventListener("abort", onAbort);
-    try {
-      await promise;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
-    if (!signal.aborted) return;
-    this.#leave();
-    throw signal.reason;
-  }
-
   #start(job: ScanJob): ScanExecutor {
     if (job.input.kind !== "parquet") return new ScanThread();
     return new ScanProcess(Math.ceil((this.#options.timeLimitMs * processCpuFactor) / 1000));
-  }
-
-  #leave(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#busy -= 1;
-    else {
-      this.#waiting.delete(next);
-      next();
-    }
   }
 }
 
