@@ -10,13 +10,16 @@ export interface CidrBlock {
   readonly prefix: bigint;
 }
 
-/** An IP address. An IPv4 address mapped into IPv6 is an IPv6 address. */
+/** An IP address. An IPv4 address that is mapped into IPv6 is that IPv4 address. */
 export interface IpAddress {
   readonly width: 32 | 128;
   readonly value: bigint;
 }
 
-/** Parses four decimal numbers (leading zeros do not mean octal) or an IPv6 address. Undefined if it is neither. */
+/**
+ * Parses four decimal numbers (leading zeros do not mean octal), or eight hexadecimal groups or fewer with one `::`.
+ * Undefined if it is neither; decimal numbers within IPv6 (`::ffff:10.0.0.1`) are not part of the language.
+ */
 export const parseAddress = (text: string): IpAddress | undefined => {
   if (text.length > 45) return undefined;
   if (text.includes(":")) return parseSix(text);
@@ -44,40 +47,36 @@ export const parseCidrBlock = (text: string): CidrBlock => {
   return { width: address.width, bits, prefix: leadingBits(address, bits) };
 };
 
-const fourShape = /^[0-9]{1,3}(?:\.[0-9]{1,3}){3}$/;
+const fourLengthMax = 15;
+const fourShape = /^[0-9]+(?:\.[0-9]+){3}$/;
 
 const parseFour = (text: string): bigint | undefined => {
-  if (!fourShape.test(text)) return undefined;
+  if (text.length > fourLengthMax || !fourShape.test(text)) return undefined;
   const parts = text.split(".").map(Number);
   if (parts.some((part) => part > 255)) return undefined;
   return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 };
 
+const mappedPrefix = 0xffffn;
+
 const parseSix = (text: string): IpAddress | undefined => {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
-  const front = groupsOf(halves[0] ?? "", halves.length === 1);
-  const back = groupsOf(halves[1] ?? "", true);
+  const front = groupsOf(halves[0] ?? "");
+  const back = groupsOf(halves[1] ?? "");
   if (front === undefined || back === undefined) return undefined;
   const missing = 8 - front.length - back.length;
   if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
   const groups = [...front, ...Array<bigint>(missing).fill(0n), ...back];
-  return { width: 128, value: groups.reduce((value, group) => (value << 16n) | group, 0n) };
+  const value = groups.reduce((whole, group) => (whole << 16n) | group, 0n);
+  return value >> 32n === mappedPrefix ? { width: 32, value: value & 0xffffffffn } : { width: 128, value };
 };
 
-/** The 16-bit groups of a part of an IPv6 address. At the end of the address, the last may be an IPv4 address. */
-const groupsOf = (text: string, isEnd: boolean): bigint[] | undefined => {
+/** The 16-bit groups of a part of an IPv6 address. */
+const groupsOf = (text: string): bigint[] | undefined => {
   if (text === "") return [];
-  const groups: bigint[] = [];
   const parts = text.split(":");
-  for (const [index, part] of parts.entries()) {
-    if (/^[0-9a-fA-F]{1,4}$/.test(part)) {
-      groups.push(BigInt(`0x${part}`));
-      continue;
-    }
-    const four = isEnd && index === parts.length - 1 ? parseFour(part) : undefined;
-    if (four === undefined) return undefined;
-    groups.push(four >> 16n, four & 0xffffn);
-  }
-  return groups;
+  return parts.every((part) => /^0*[0-9a-fA-F]{1,4}$/.test(part))
+    ? parts.map((part) => BigInt(`0x${part}`))
+    : undefined;
 };

@@ -1,10 +1,11 @@
-import type { Branch, FieldCondition } from "./condition.ts";
+import type { Alternative, Branch, FieldCondition } from "./condition.ts";
 import { conditionOf } from "./condition.ts";
 import type { JsonNode, JsonObject } from "./json-text.ts";
 import { readJson } from "./json-text.ts";
 import { parseAlternatives, reservedInOr } from "./operators.ts";
 import { PatternError } from "./pattern-error.ts";
 import { wildcardComplexity, wildcardComplexityMax } from "./wildcard-complexity.ts";
+import type { Wildcard } from "./wildcard.ts";
 
 /** A pattern as branches: an event matches if all conditions of any branch hold. */
 export interface Pattern {
@@ -94,11 +95,18 @@ const mentionsOr = (node: JsonNode): boolean => {
   return node.members.some(({ name, value }) => name === "$or" || mentionsOr(value));
 };
 
+/** The wildcards of an alternative; those that `anything-but` excludes are a list. */
+const wildcardsOf = (alternative: Alternative): Wildcard[] => {
+  if (alternative.kind === "wildcard") return [alternative.wildcard];
+  if (alternative.kind !== "anything-but") return [];
+  return alternative.alternatives.flatMap((each) => (each.kind === "wildcard" ? [each.wildcard] : []));
+};
+
 /** The highest score that a refusal names. */
 const scoreShownMax = 100;
 
 const checkComplexity = (path: string, condition: FieldCondition): void => {
-  const wildcards = condition.alternatives.flatMap((each) => (each.kind === "wildcard" ? [each.wildcard] : []));
+  const wildcards = condition.alternatives.map(wildcardsOf).filter((list) => list.length > 0);
   if (wildcards.length === 0 || wildcardComplexity(wildcards) <= wildcardComplexityMax) return;
   const score = wildcardComplexity(wildcards, scoreShownMax);
   const shown = score > scoreShownMax ? `more than ${scoreShownMax}` : score;

@@ -24,6 +24,17 @@ describe("readPath", () => {
     ["detail", undefined],
     ["$..id", undefined],
     ["$.detail['a']", undefined],
+    ["$.detail.a.b[*]", '[1,{"c":"x,]}"}]'],
+    ["$.detail.a.b[*].c", '["x,]}"]'],
+    ["$.detail.*.b", '[[1, {"c":"x,]}"}]]'],
+    ["$.detail.*.*[1].c", '["x,]}"]'],
+    ["$.detail[*][*]", '[[1, {"c":"x,]}"}]]'],
+    ["$.list[*]", "[]"],
+    ["$.list[*].a", "[]"],
+    ["$.detail.empty.*", "[]"],
+    ["$.id[*]", undefined],
+    ["$.missing[*]", undefined],
+    ["$.list[**]", undefined],
   ])("%s names %s", (path, expected) => {
     expect(readPath(json, path)).toBe(expected);
   });

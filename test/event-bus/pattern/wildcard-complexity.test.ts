@@ -15,19 +15,36 @@ test.each([
   ["*a*a*a*a*a*", 11],
   ["*aaaa*aaaa*", 11],
 ])("%s scores %i", (wildcard, score) => {
-  expect(wildcardComplexity([parseWildcard(wildcard)], 100)).toBe(score);
+  expect(wildcardComplexity([[parseWildcard(wildcard)]], 100)).toBe(score);
 });
 
 test("wildcards of one field add up where one text keeps all alive", () => {
   const wildcards = ["*x1", "*x2", "*x3"].map(parseWildcard);
-  expect(wildcardComplexity(wildcards, 100)).toBe(6);
+  expect(
+    wildcardComplexity(
+      wildcards.map((each) => [each]),
+      100,
+    ),
+  ).toBe(6);
+  expect(wildcardComplexity([wildcards], 100)).toBe(2);
+});
+
+// wildcards of one list, such as those that anything-but excludes | score
+test.each([
+  [["*a*a*a*a*a*"], 11],
+  [["a*", "b*"], 2],
+  [["*a*a*", "*a*a*"], 5],
+  [["*b", "*a"], 2],
+  [["*caa*a", "*aaab*aab*"], 10],
+])("%j as one list scores %i", (wildcards, score) => {
+  expect(wildcardComplexity([wildcards.map(parseWildcard)], 100)).toBe(score);
 });
 
 test("a long wildcard of different characters is scored at once", () => {
   const letters = Array.from({ length: 4000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
-  expect(wildcardComplexity([parseWildcard(`*${letters}*`)])).toBe(3);
+  expect(wildcardComplexity([[parseWildcard(`*${letters}*`)]])).toBe(3);
 });
 
 test("a long wildcard made to be slow is scored as too complex", () => {
-  expect(wildcardComplexity([parseWildcard("*ab".repeat(1300))])).toBe(11);
+  expect(wildcardComplexity([[parseWildcard("*ab".repeat(1300))]])).toBe(11);
 });
