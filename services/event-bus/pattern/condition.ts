@@ -1,6 +1,6 @@
 import type { CidrBlock } from "./addresses.ts";
 import { addressKey, leadingBits, parseAddress } from "./addresses.ts";
-import { equalsIgnoringCase } from "./letters.ts";
+import { endsIgnoringCase, equalsIgnoringCase, startsIgnoringCase } from "./letters.ts";
 import { comparableNumber } from "./numbers.ts";
 import type { Wildcard } from "./wildcard.ts";
 import { matchesWildcard } from "./wildcard.ts";
@@ -109,14 +109,9 @@ export const meets = (alternative: Alternative, leaf: Leaf): boolean => {
 const meetsText = (alternative: TextAlternative, text: string): boolean => {
   switch (alternative.kind) {
     case "prefix":
-      return alternative.ignoresCase
-        ? equalsIgnoringCase(alternative.text, text.slice(0, alternative.text.length))
-        : text.startsWith(alternative.text);
+      return alternative.ignoresCase ? startsIgnoringCase(alternative.text, text) : text.startsWith(alternative.text);
     case "suffix":
-      return alternative.ignoresCase
-        ? text.length >= alternative.text.length &&
-            equalsIgnoringCase(alternative.text, text.slice(text.length - alternative.text.length))
-        : text.endsWith(alternative.text);
+      return alternative.ignoresCase ? endsIgnoringCase(alternative.text, text) : text.endsWith(alternative.text);
     case "equals-ignore-case":
       return equalsIgnoringCase(alternative.text, text);
     case "wildcard":
