@@ -15,7 +15,7 @@ import type { SharedRecords } from "./shared-records.ts";
 import { absent, frozen } from "./shared-records.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey } from "./table.ts";
-import type { Additions, Entry, StoredEntry, StoredRecord, Transaction } from "./transaction.ts";
+import type { Additions, Entry, StoredRecord, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
@@ -163,11 +163,12 @@ export class TransactionRun implements Transaction {
     return this.#reader.getStored(table, key);
   }
 
-  listStored<K extends KeyTuple, V extends Message>(
+  listStored<K extends KeyTuple, V extends Message, T>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
-  ): Promise<StoredEntry<K, V>[]> {
-    return this.#reader.listStored(table, range);
+    read: (key: K, record: StoredRecord<V>) => T,
+  ): Promise<T[]> {
+    return this.#reader.listStored(table, range, read);
   }
 
   expectUnchanged<K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): void {

@@ -17,12 +17,6 @@ export interface Entry<K extends KeyTuple, V extends Message> {
   readonly value: V;
 }
 
-/** One record with its key, not decoded. */
-export interface StoredEntry<K extends KeyTuple, V extends Message> {
-  readonly key: K;
-  readonly record: StoredRecord<V>;
-}
-
 /** A record as its bytes, for callers that read thousands of them and need few of their members. */
 export interface StoredRecord<V extends Message> {
   readonly bytes: Uint8Array;
@@ -57,11 +51,12 @@ export interface Reader {
     table: Table<K, V>,
     key: NoInfer<K>,
   ): Promise<StoredRecord<V> | undefined>;
-  /** As `list`, without decoding the records. */
-  listStored<K extends KeyTuple, V extends Message>(
+  /** As `list`, without decoding: what a function makes of each record. Only what it keeps stays in memory. */
+  listStored<K extends KeyTuple, V extends Message, T>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
-  ): Promise<StoredEntry<K, V>[]>;
+    read: (key: K, record: StoredRecord<V>) => T,
+  ): Promise<T[]>;
 }
 
 /**

@@ -11,7 +11,7 @@ import { rangeBounds } from "./range.ts";
 import type { ReadSet } from "./read-set.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { decodeKey, encodeKey } from "./table.ts";
-import type { Entry, Reader, StoredEntry, StoredRecord } from "./transaction.ts";
+import type { Entry, Reader, StoredRecord } from "./transaction.ts";
 
 /** Reads tables from a view; with a read set, adds the keys and ranges that were read to it. */
 export class ViewReader implements Reader {
@@ -72,14 +72,14 @@ export class ViewReader implements Reader {
     }));
   }
 
-  listStored<K extends KeyTuple, V extends Message>(
+  listStored<K extends KeyTuple, V extends Message, T>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
-  ): Promise<StoredEntry<K, V>[]> {
-    return this.#collect(table, range, (key, payload) => ({
-      key: decodeKey(table, key),
-      record: new FoundRecord(table, key, payload),
-    }));
+    read: (key: K, record: StoredRecord<V>) => T,
+  ): Promise<T[]> {
+    return this.#collect(table, range, (key, payload) =>
+      read(decodeKey(table, key), new FoundRecord(table, key, payload)),
+    );
   }
 
   async #collect<K extends KeyTuple, T>(

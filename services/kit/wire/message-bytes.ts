@@ -145,22 +145,27 @@ const writeVarint = (into: Uint8Array, value: number, begin: number): number => 
   return at;
 };
 
+/** Items of lists of a message as bytes, by the lists' names: each item with its tag and its length. */
+type EncodedLists<D extends DescMessage> = { readonly [F in keyof MessageShape<D>]?: Uint8Array };
+
 /**
- * A message, and items of one of its lists as bytes: each with its tag and its length. The items are written after the
- * other members, so who reads the message has it with its items.
+ * A message, and lists of it as bytes. The items are written after the other members, so who reads the message has it
+ * with its items.
  */
-export const withEncodedItems = <D extends DescMessage>(
+export const withEncodedLists = <D extends DescMessage>(
   desc: D,
   init: MessageInitShape<D>,
-  list: DescField,
-  items: Uint8Array,
+  lists: EncodedLists<D>,
 ): MessageShape<D> => {
   const message = create(desc, init);
-  if (items.length === 0) return message;
-  const tagBytes = varintBytes(list.number << 3);
-  message.$unknown = [
-    ...(message.$unknown ?? []),
-    { no: list.number, wireType: WireType.LengthDelimited, data: items.subarray(tagBytes) },
-  ];
+  for (const [name, items] of Object.entries<Uint8Array | undefined>(lists)) {
+    const list = desc.field[name];
+    if (list === undefined || items === undefined || items.length === 0) continue;
+    const tagBytes = varintBytes(list.number << 3);
+    message.$unknown = [
+      ...(message.$unknown ?? []),
+      { no: list.number, wireType: WireType.LengthDelimited, data: items.subarray(tagBytes) },
+    ];
+  }
   return message;
 };

@@ -16,16 +16,21 @@ interface MemberKind {
  */
 export class PlainMembers {
   readonly #kinds: readonly (MemberKind | undefined)[];
+  readonly #passesOver: boolean;
   readonly #starts: number[];
   readonly #ends: number[];
   #bytes: Uint8Array = noBytes;
 
-  /** Plain are whole numbers of 64 bits and positive ones of 32, texts, lists of one text, bytes and messages. */
-  constructor(desc: DescMessage) {
+  /**
+   * Plain are whole numbers of 64 bits and positive ones of 32, texts, lists of one text, bytes and messages. If the
+   * wanted members are named, it passes over all others, of which it sees only where they end.
+   */
+  constructor(desc: DescMessage, wanted?: readonly DescField[]) {
     const kinds: (MemberKind | undefined)[] = [];
-    for (const field of desc.fields) kinds[field.number] = kindOf(field);
+    for (const field of wanted ?? desc.fields) kinds[field.number] = kindOf(field);
     this.#kinds = kinds;
-    this.#starts = kinds.map(() => absent);
+    this.#passesOver = wanted !== undefined;
+    this.#starts = Array.from(kinds, () => absent);
     this.#ends = [...this.#starts];
   }
 
@@ -39,33 +44,38 @@ export class PlainMembers {
     this.#ends.fill(absent);
     let at = start;
     for (let last = 0; at < length;) {
-      const tag = bytes[at]!;
+      let tag = bytes[at++]!;
+      // A second byte of a tag; greater numbers are not plain.
+      if (tag > oneByteMax) tag += ((bytes[at++] ?? 0) - 1) * (oneByteMax + 1);
       const number = tag >>> 3;
+      const wireType = tag & 0b111;
       const kind = this.#kinds[number];
-      if (tag > oneByteMax || number <= last || kind === undefined || (tag & 0b111) !== kind.wireType) return false;
-      last = number;
-      at += 1;
-      if (kind.wireType === varint) {
-        this.#starts[number] = at;
+      if (kind === undefined ? !this.#passesOver || number < Math.max(last, 1) : number <= last) return false;
+      if (tag >= twoBytesMax || (kind !== undefined && kind.wireType !== wireType)) return false;
+      let begin = at;
+      if (wireType === varint) {
         while (at < length && bytes[at]! > oneByteMax) at += 1;
         at += 1;
-        if (at - this.#starts[number] > varintBytesMax) return false;
-      } else {
+        if (at - begin > varintBytesMax) return false;
+      } else if (wireType === lengthDelimited) {
         let size = bytes[at++] ?? absent;
         // A second byte of a length; longer members are not plain.
         if (size > oneByteMax) size += ((bytes[at++] ?? 0) - 1) * (oneByteMax + 1);
-        if (size < 0 || size >= sizeMax || at + size > length) return false;
-        this.#starts[number] = at;
+        if (size < 0 || size >= twoBytesMax || at + size > length) return false;
+        begin = at;
         at += size;
-        if (kind.isText && !isAscii(bytes, this.#starts[number], at)) return false;
-      }
+      } else return false;
+      last = number;
+      if (kind === undefined) continue;
+      if (kind.isText && !isAscii(bytes, begin, at)) return false;
+      this.#starts[number] = begin;
       this.#ends[number] = at;
     }
     return at === length;
   }
 
   has({ number }: DescField): boolean {
-    return this.#starts[number] !== absent;
+    return this.#starts[number]! >= 0;
   }
 
   /** Where the value of a member begins, after the length that some values have. -1: it is absent. */
@@ -104,9 +114,9 @@ const varint: number = WireType.Varint;
 const lengthDelimited: number = WireType.LengthDelimited;
 const absent = -1;
 const noBytes = new Uint8Array(0);
-/** The greatest number in one byte of the wire format, the first sizes of two that do not fit, and of a number. */
+/** The greatest number in one byte of the wire format, the first that does not fit in two, and bytes of a number. */
 const oneByteMax = 0x7f;
-const sizeMax = 0x4000;
+const twoBytesMax = 0x4000;
 const varintBytesMax = 10;
 const exactBytesMax = 7;
 

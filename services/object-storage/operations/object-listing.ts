@@ -2,14 +2,13 @@ import type { DescField } from "@bufbuild/protobuf";
 
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import {
+  ListObjectVersionsResponseSchema,
   ListObjectsResponseSchema,
   ListObjectsV2ResponseSchema,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader, StoredRecord } from "../../kit/store/store.ts";
-import { withEncodedItems } from "../../kit/wire/message-bytes.ts";
+import { withEncodedLists } from "../../kit/wire/message-bytes.ts";
 import type { Application, BucketContext, Operation } from "../application.ts";
-import { quoteETag } from "../domain/conditions.ts";
-import { instant } from "../domain/instant.ts";
 import type { Glob } from "../domain/glob.ts";
 import { GlobError, parseGlob } from "../domain/glob.ts";
 import { decodeSeek, encodeSeek, listMatching, scannedPrefix } from "../domain/glob-listing.ts";
@@ -25,9 +24,9 @@ import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { hasDirectory, readDirectory } from "../store/directory.ts";
 import { findNewest, findNullSequence, readCurrentRows } from "../store/object.ts";
-import type { VersionRow } from "../store/version-listing.ts";
 import { readVersionRows } from "../store/version-listing.ts";
 import { ListedRows } from "../store/listed-rows.ts";
+import { ListedVersions } from "../store/listed-versions.ts";
 
 /**
  * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
@@ -63,8 +62,8 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
     nextContinuationToken: page.isTruncated ? tokens.tokenOf(page.position) : undefined,
     startAfter: request.startAfter === undefined ? undefined : listed(request.startAfter),
   };
-  const { contents } = ListObjectsV2ResponseSchema.field;
-  return withEncodedItems(ListObjectsV2ResponseSchema, answer, contents, encodeRows(contents, page, listed, shown));
+  const contents = encodeRows(ListObjectsV2ResponseSchema.field.contents, page, listed, shown);
+  return withEncodedLists(ListObjectsV2ResponseSchema, answer, { contents });
 };
 
 /**
@@ -90,8 +89,8 @@ export const listObjects: Operation<"listObjects"> = async (request, context) =>
     maxKeys,
     encodingType: request.encodingType,
   };
-  const { contents } = ListObjectsResponseSchema.field;
-  return withEncodedItems(ListObjectsResponseSchema, answer, contents, encodeRows(contents, page, listed, shown));
+  const contents = encodeRows(ListObjectsResponseSchema.field.contents, page, listed, shown);
+  return withEncodedLists(ListObjectsResponseSchema, answer, { contents });
 };
 
 /**
@@ -124,15 +123,17 @@ export const listObjectVersions: Operation<"listObjectVersions"> = async (reques
 
   const listed = encodeListed(request.encodingType);
   const last = page.isTruncated ? page.entries.at(-1) : undefined;
-  const rows = page.entries.flatMap((entry, index) => {
-    if (entry.kind !== "row") return [];
+  const rows = new ListedVersions({
+    owner: (storedOwner) => ownerOf(app, ownerNow(bucket, storedOwner)),
+    restoreStatus: shown.restoreStatus,
+  });
+  for (const [index, entry] of page.entries.entries()) {
+    if (entry.kind !== "row") continue;
     const before = page.entries[index - 1];
     const isLatest = before === undefined ? entry.name !== older : before.name !== entry.name;
-    return [describeVersionRow(listed(entry.name), entry.row, isLatest, bucket, shown)];
-  });
-  return {
-    versions: rows.flatMap(({ version }) => version ?? []),
-    deleteMarkers: rows.flatMap(({ deleteMarker }) => deleteMarker ?? []),
+    rows.add(listed(entry.name), entry.row, isLatest);
+  }
+  const answer = {
     commonPrefixes: commonPrefixesOf(page, listed),
     isTruncated: page.isTruncated,
     name: request.bucket,
@@ -145,34 +146,12 @@ export const listObjectVersions: Operation<"listObjectVersions"> = async (reques
     maxKeys,
     encodingType: request.encodingType,
   };
+  return withEncodedLists(ListObjectVersionsResponseSchema, answer, rows.take());
 };
 
 /** The sequence after which a page begins. A null version that was removed says nothing, so its key begins again. */
 const markerSequence = async (reader: Reader, bucketId: string, key: string, versionId: string): Promise<number> =>
   (versionId === nullVersionId ? await findNullSequence(reader, bucketId, key) : findSequence(versionId)) ?? Infinity;
-
-const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, bucket: Bucket, shown: ShownMembers) => {
-  const described = {
-    key,
-    versionId: row.versionId || nullVersionId,
-    isLatest,
-    lastModified: instant(Number(row.lastModifiedMs)),
-    owner: shown.owner?.(ownerNow(bucket, row.ownerAccountId)),
-  };
-  if (row.isDeleteMarker) return { deleteMarker: described };
-  const { checksum } = row;
-  return {
-    version: {
-      ...described,
-      eTag: quoteETag(row.eTag),
-      checksumAlgorithm: checksum === undefined ? [] : [checksum.algorithm],
-      checksumType: checksum?.type,
-      size: row.sizeBytes,
-      storageClass: row.storageClass,
-      restoreStatus: shown.restoreStatus(row),
-    },
-  };
-};
 
 const checkVersionIdMarker = (keyMarker: string, versionIdMarker: string): void => {
   if (versionIdMarker === "") return;

@@ -1,21 +1,21 @@
 import type { DescField, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
-import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { CurrentVersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { OwnerSchema } from "../../../gen/quartet/objectstorage/v1/bucket_pb.ts";
 import { ObjectSummarySchema } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import type { StoredRecord } from "../../kit/store/store.ts";
 import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import { MessageBytes } from "../../kit/wire/message-bytes.ts";
 import { PlainMembers } from "../../kit/wire/plain-members.ts";
+import type { DescribeOwner } from "./listed-members.ts";
+import { addInstant, EncodedOwners } from "./listed-members.ts";
 
 /** A stored object as a listing shows it. */
 interface Description {
   row(key: string, record: CurrentVersionRecord): MessageInitShape<typeof ObjectSummarySchema>;
   /** The owner of an object that was stored for an account. Unset: owners are not shown. */
-  readonly owner?: ((storedOwner: string) => MessageInitShape<typeof OwnerSchema>) | undefined;
+  readonly owner: DescribeOwner | undefined;
 }
 
 /**
@@ -26,14 +26,15 @@ interface Description {
 export class ListedRows {
   readonly #bytes = new MessageBytes();
   readonly #stored = new PlainMembers(CurrentVersionRecordSchema);
-  readonly #owners = new Map<string, Uint8Array>();
   readonly #list: DescField;
   readonly #description: Description;
+  readonly #owners: EncodedOwners | undefined;
 
   /** `list` is the member of the answer that has the objects. */
   constructor(list: DescField, description: Description) {
     this.#list = list;
     this.#description = description;
+    this.#owners = description.owner && new EncodedOwners(description.owner);
   }
 
   /** All that were added, as items of the list. No more can be added. */
@@ -62,7 +63,7 @@ export class ListedRows {
 
     const start = out.open(this.#list);
     out.text(to.key, key);
-    this.#addInstant(to.lastModified, modifiedMs);
+    addInstant(out, to.lastModified, modifiedMs);
     copy(to.eTag, from.eTag, quote);
     if (stored.has(from.checksumAlgorithm)) copy(to.checksumAlgorithm, from.checksumAlgorithm);
     if (stored.has(from.checksumType)) copy(to.checksumType, from.checksumType);
@@ -70,30 +71,9 @@ export class ListedRows {
       out.integerOf(to.size, record, stored.startOf(from.sizeBytes), stored.endOf(from.sizeBytes));
     else out.integer(to.size, 0);
     copy(to.storageClass, from.storageClass);
-    const { owner } = this.#description;
-    if (owner !== undefined) this.#addOwner(stored.text(from.ownerAccountId), owner);
+    this.#owners?.add(out, to.owner, stored.text(from.ownerAccountId));
     out.close(start);
     return true;
-  }
-
-  #addInstant(member: DescField, ms: number): void {
-    const { seconds, nanos } = TimestampSchema.field;
-    const out = this.#bytes;
-    const wholeSeconds = Math.floor(ms / 1000);
-    const start = out.open(member);
-    if (wholeSeconds > 0) out.integer(seconds, wholeSeconds);
-    if (ms % 1000 > 0) out.integer(nanos, (ms % 1000) * 1_000_000);
-    out.close(start);
-  }
-
-  /** The objects of a page have few owners. */
-  #addOwner(account: string, describe: NonNullable<Description["owner"]>): void {
-    let owner = this.#owners.get(account);
-    if (owner === undefined) {
-      owner = encodeMessage(OwnerSchema, create(OwnerSchema, describe(account)));
-      this.#owners.set(account, owner);
-    }
-    this.#bytes.member(ObjectSummarySchema.field.owner, owner, 0, owner.length);
   }
 }
 

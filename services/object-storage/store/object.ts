@@ -89,7 +89,7 @@ export const rangesOf = (reader: Reader, version: VersionRecord, range: ByteRang
   );
 
 /** Reads the listing rows of a bucket whose keys begin with the prefix. */
-export const readCurrentRows = async (
+export const readCurrentRows = (
   reader: Reader,
   bucketId: string,
   prefix: string,
@@ -103,6 +103,5 @@ export const readCurrentRows = async (
         ? {}
         : { after: [bucketId, seek.after] as const };
   const range = { prefix: [bucketId, prefix] as const, textPrefix: true, ...start, limit };
-  const entries = await reader.listStored(currentVersions, range);
-  return entries.map(({ key: [, name], record }) => ({ name, position: name, row: record }));
+  return reader.listStored(currentVersions, range, ([, name], record) => ({ name, position: name, row: record }));
 };

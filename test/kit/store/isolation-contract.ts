@@ -116,7 +116,7 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
             runs += 1;
             if (read.get !== undefined) await (isDecoded ? tx.get(notes, read.get) : tx.getStored(notes, read.get));
             if (read.list !== undefined)
-              await (isDecoded ? tx.list(notes, read.list) : tx.listStored(notes, read.list));
+              await (isDecoded ? tx.list(notes, read.list) : tx.listStored(notes, read.list, (key) => key));
             if (runs === 1) await put(store, [changed[0], changed[1], "changed"]);
             tx.put(counters, ["done"], { value: 1n });
           });

@@ -58,10 +58,11 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
           tx.delete(notes, ["alice", "bread"]);
           expect((await tx.get(notes, ["alice", "milk"]))?.value).toBe("new");
           expect((await tx.getStored(notes, ["alice", "milk"]))?.decode().value).toBe("new");
-          const listed = await tx.listStored(notes, { limit: 10 });
-          expect(listed.map(({ key, record }) => [...key, Buffer.from(record.bytes).toString()])).toEqual([
-            ["alice", "milk", "\n\u0003new"],
+          const listed = await tx.listStored(notes, { limit: 10 }, (key, { bytes }) => [
+            ...key,
+            Buffer.from(bytes).toString(),
           ]);
+          expect(listed).toEqual([["alice", "milk", "\n\u0003new"]]);
           expect(await tx.get(notes, ["alice", "bread"])).toBeUndefined();
         });
       });

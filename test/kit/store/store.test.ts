@@ -124,7 +124,8 @@ describe("a damaged record", () => {
     });
     await expect(store.read((reader) => reader.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
     await expect(store.read((reader) => reader.list(notes, { limit: 10 }))).rejects.toThrow(StoreCorruptionError);
-    await expect(store.read((reader) => reader.listStored(notes, { limit: 10 }))).rejects.toThrow(StoreCorruptionError);
+    const bytes = store.read((reader) => reader.listStored(notes, { limit: 10 }, (_key, record) => record.bytes));
+    await expect(bytes).rejects.toThrow(StoreCorruptionError);
     await expect(store.transact((tx) => tx.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
     await expect(store.knowKeys(notes)).rejects.toThrow(StoreCorruptionError);
     await expect(store.read((reader) => reader.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
@@ -151,9 +152,9 @@ describe("a damaged record", () => {
     await expect(store.read((reader) => reader.list(misread, { limit: 1 }))).rejects.toThrow(
       "the record at key 000b6100 is damaged: it is not a google.protobuf.StringValue",
     );
-    const listed = await store.read((reader) => reader.listStored(misread, { limit: 1 }));
+    const listed = await store.read((reader) => reader.listStored(misread, { limit: 1 }, (_key, record) => record));
     const got = await store.read((reader) => reader.getStored(misread, ["a"] as never));
-    for (const record of [listed[0]?.record, got])
+    for (const record of [...listed, got])
       expect(() => record?.decode()).toThrow("the record at key 000b6100 is damaged: it is not a google");
   });
 });

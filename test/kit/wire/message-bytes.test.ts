@@ -1,10 +1,13 @@
-import type { DescField } from "@bufbuild/protobuf";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileOptionsSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 
 import { CurrentVersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { ListObjectsV2ResponseSchema } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { MessageBytes, withEncodedItems } from "../../../services/kit/wire/message-bytes.ts";
+import {
+  ListObjectVersionsResponseSchema,
+  ListObjectsV2ResponseSchema,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { MessageBytes, withEncodedLists } from "../../../services/kit/wire/message-bytes.ts";
 
 const record = CurrentVersionRecordSchema.field;
 const none = new Uint8Array(0);
@@ -39,13 +42,12 @@ describe("writes what the library writes", () => {
 const eTagOf = (eTag: string) => create(CurrentVersionRecordSchema, { eTag });
 
 describe("encoded items of a list", () => {
-  const { contents, commonPrefixes } = ListObjectsV2ResponseSchema.field;
   const encoded = (keys: readonly string[]): Uint8Array => toBinary(ListObjectsV2ResponseSchema, listOf(keys));
   const listOf = (keys: readonly string[]) =>
     create(ListObjectsV2ResponseSchema, { contents: keys.map((key) => ({ key })) });
 
   test("follow the other members of their message", () => {
-    const message = withEncodedItems(ListObjectsV2ResponseSchema, { keyCount: 2 }, contents, encoded(["a", "b"]));
+    const message = withEncodedLists(ListObjectsV2ResponseSchema, { keyCount: 2 }, { contents: encoded(["a", "b"]) });
     const keyCount = [0x48, 2];
     const [first, second] = [
       [0x12, 3, 0x0a, 1, 0x61],
@@ -55,14 +57,22 @@ describe("encoded items of a list", () => {
   });
 
   test("may be none", () => {
-    const message = withEncodedItems(ListObjectsV2ResponseSchema, {}, commonPrefixes, none);
+    const message = withEncodedLists(ListObjectsV2ResponseSchema, {}, { commonPrefixes: none });
     expect(message.$unknown).toBeUndefined();
   });
 
   test("may have a tag of two bytes", () => {
-    const list = { ...contents, number: 16 } as DescField;
-    const items = Uint8Array.of(0x82, 0x01, 1, 0x61, 0x82, 0x01, 0);
-    const message = withEncodedItems(ListObjectsV2ResponseSchema, {}, list, items);
-    expect([...toBinary(ListObjectsV2ResponseSchema, message)]).toEqual([...items]);
+    const items = Uint8Array.of(0xba, 0x3e, 2, 0x1a, 0, 0xba, 0x3e, 0);
+    const message = withEncodedLists(FileOptionsSchema, {}, { uninterpretedOption: items });
+    expect([...toBinary(FileOptionsSchema, message)]).toEqual([...items]);
+    expect(fromBinary(FileOptionsSchema, items).uninterpretedOption).toHaveLength(2);
+  });
+
+  test("may be of several lists", () => {
+    const [versions, deleteMarkers] = [Uint8Array.of(0x32, 2, 0x32, 0), Uint8Array.of(0x3a, 2, 0x12, 0)];
+    const message = withEncodedLists(ListObjectVersionsResponseSchema, { maxKeys: 1 }, { versions, deleteMarkers });
+    const read = fromBinary(ListObjectVersionsResponseSchema, toBinary(ListObjectVersionsResponseSchema, message));
+    const expected = { maxKeys: 1, versions: [{ key: "" }], deleteMarkers: [{ key: "" }] };
+    expect(read).toEqual(create(ListObjectVersionsResponseSchema, expected));
   });
 });

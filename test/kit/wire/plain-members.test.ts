@@ -45,6 +45,40 @@ describe("finds the members of plain messages", () => {
   });
 });
 
+describe("with the wanted members named", () => {
+  const wanted = () => new PlainMembers(CurrentVersionRecordSchema, [eTag, sizeBytes]);
+
+  test.each([
+    // what, bytes
+    ["a text that is not ASCII", bytes(0x0a, 2, "é", 0x1a, 1, "a", 0x20, 7)],
+    ["one several times", bytes(0x10, 1, 0x10, 2, 0x1a, 1, "a", 0x20, 7)],
+    ["one that the type does not declare", bytes(0x1a, 1, "a", 0x20, 7, 0x78, 1)],
+    ["one with a tag of two bytes", bytes(0x1a, 1, "a", 0x20, 7, 0xf8, 0x7f, 1)],
+    ["one of another type", bytes(0x0a, 1, "x", 0x1a, 1, "a", 0x20, 7)],
+  ])("passes over others: %s", (_what, message) => {
+    const members = wanted();
+    expect(members.find(message)).toBe(true);
+    expect([members.text(eTag), members.integer(sizeBytes)]).toEqual(["a", 7]);
+    expect(members.has(storageClass)).toBe(false);
+  });
+
+  test.each([
+    // what, bytes
+    ["a wanted one twice", bytes(0x1a, 1, "a", 0x1a, 1, "b")],
+    ["a wanted one that is not ASCII", bytes(0x1a, 2, "é")],
+    ["a wanted one before another", bytes(0x20, 7, 0x10, 1)],
+    ["wanted ones in another order", bytes(0x20, 7, 0x1a, 1, "a")],
+    ["a group", bytes(0x13, 0x14, 0x1a, 1, "a")],
+    ["a number of 32 bits", bytes(0x15, 1, 2, 3, 4)],
+    ["the number 0", bytes(0x02, 0)],
+    ["the number 2,048", bytes(0x80, 0x80, 0x01, 1)],
+    ["one that ends early", bytes(0x1a, 1, "a", 0x2a, 3, "ab")],
+    ["half a tag", bytes(0x1a, 1, "a", 0x80)],
+  ])("a message is still not plain with %s", (_what, message) => {
+    expect(wanted().find(message)).toBe(false);
+  });
+});
+
 test.each([
   // what, bytes
   ["a member that the type does not declare", bytes(0x1a, 1, "a", 0x78, 1)],
