@@ -7,8 +7,10 @@ import type { Ids } from "../../services/kit/ids/ids.ts";
 export const fixedIds = (): Ids => {
   let count = 0;
   const next = (length: number): string => (++count).toString().padStart(length, "0").slice(-length);
+  const uuid = (): string => `00000000-0000-4000-8000-${next(12)}`;
   return {
-    uuid: () => `00000000-0000-4000-8000-${next(12)}`,
+    uuid,
+    uuidAt: uuid,
     token: (length) => next(length),
     hex: (length) => next(length),
   };

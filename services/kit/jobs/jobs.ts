@@ -63,15 +63,10 @@ export const createJobs = (options: JobsOptions): Jobs => {
   const runner = new JobRunner(queue, options, name);
   return {
     enqueue(transaction, job) {
-      const id = job.id ?? options.ids.uuid();
+      const nowMs = options.clock.now();
+      const id = job.id ?? options.ids.uuidAt(nowMs);
       if (job.id !== undefined) runner.replace(id);
-      const { readyMs, instants, lease } = queue.enqueue(
-        transaction,
-        id,
-        job,
-        options.clock.now(),
-        runner.mayHand(job),
-      );
+      const { readyMs, instants, lease } = queue.enqueue(transaction, id, job, nowMs, runner.mayHand(job));
       transaction.afterCommit(() => {
         runner.expect(instants);
         if (readyMs !== undefined) runner.addReady(job.owner, readyMs, lease);

@@ -11,6 +11,15 @@ describe("random ids", () => {
     expect(randomIds.token(0)).toBe("");
   });
 
+  test("of an instant begin with it, so that they sort by it, and are random otherwise", () => {
+    const form = /^0155cb9e-5c41-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    const ids = Array.from({ length: 1_000 }, () => randomIds.uuidAt(1_468_000_001_089.9));
+    expect(ids.filter((id) => !form.test(id))).toEqual([]);
+    expect(new Set(ids.map((id) => id.slice(14))).size).toBe(1_000);
+    const inOrder = [0, 1, 255, 256, 1_468_000_001_090, 2 ** 48 - 1].map((ms) => randomIds.uuidAt(ms));
+    expect(inOrder.toSorted()).toEqual(inOrder);
+  });
+
   test("never repeat, however many are asked for and however long they are", () => {
     const ids = Array.from({ length: 5_000 }, (_none, index) => randomIds.hex(16 + (index % 3)));
     expect(new Set(ids).size).toBe(5_000);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { randomIds } from "../../../services/kit/ids/ids.ts";
 import type { JobPolicy } from "../../../services/kit/jobs/jobs.ts";
 import { createJobs, exponentialBackoff } from "../../../services/kit/jobs/jobs.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -31,6 +32,16 @@ describe("enqueue", () => {
       jobs.enqueue(tx, { kind: "note", owner: "alice", payload }),
     ]);
     expect(ids).toEqual(["mine", "00000000-0000-4000-8000-000000000002"]);
+  });
+
+  it("gives ids that sort by the instants of their jobs, whose records are next to each other", async () => {
+    const { store, clock, jobs } = await jobHarness({ ids: randomIds });
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      ids.push(await store.transact((tx) => jobs.enqueue(tx, { kind: "note", owner: "alice", payload })));
+      clock.advance(1);
+    }
+    expect(ids.toSorted()).toEqual(ids);
   });
 
   it("does nothing when the transaction is refused", async () => {
