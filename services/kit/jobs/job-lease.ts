@@ -33,6 +33,15 @@ export interface TakeOptions {
 /** The key of a ready job's entry. */
 export type ReadyKey = readonly [owner: string, atMs: number, id: string];
 
+/** Where the ready jobs of an owner begin: at an instant, or past one job of that instant. */
+export interface ReadyFrom {
+  readonly atMs: number;
+  readonly afterId?: string;
+}
+
+/** Where an owner's ready jobs are read: past a job of which all before were taken, or from an instant on. */
+export type TakeBegin = { readonly after: ReadyKey } | { readonly from: readonly [owner: string, atMs: number] };
+
 /** How a job is put back. */
 export interface GiveBack {
   readonly atMs: number;

@@ -7,7 +7,7 @@ import { currentTrace } from "../trace/current-trace.ts";
 import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
 import type { Instants } from "./due-instants.ts";
 import type { Job, NewJob } from "./job.ts";
-import type { GiveBack, Lease, ReadyKey, RunningHere, TakeOptions } from "./job-lease.ts";
+import type { GiveBack, Lease, ReadyKey, RunningHere, TakeBegin, TakeOptions } from "./job-lease.ts";
 import { expiresOf, leaseOf } from "./job-lease.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
@@ -222,18 +222,12 @@ export class JobQueue {
   }
 
   /** Takes at most `limit` ready jobs of an owner for a runner, the oldest after an entry first. */
-  async take(
-    tx: Transaction,
-    owner: string,
-    begin: { readonly after: ReadyKey } | { readonly from: readonly [owner: string, atMs: number] },
-    limit: number,
-    options: TakeOptions,
-  ): Promise<Taken> {
+  async take(tx: Transaction, owner: string, begin: TakeBegin, limit: number, options: TakeOptions): Promise<Taken> {
     const leases: Lease[] = [];
     const unknown: { readonly id: string; readonly kind: string }[] = [];
     let last: ReadyKey | undefined;
-    // Without leases in the store, the entries of jobs that run are among the others.
-    const pageMax = limit + (this.#use.isShared ? 0 : options.running.readyCountOf(owner));
+    // Without leases in the store, the entries of jobs that run are among the others, most of them before `after`.
+    const pageMax = limit + (this.#use.isShared || "after" in begin ? 0 : options.running.readyCountOf(owner));
     const page = await tx.snapshot.list(this.#tables.ready, {
       prefix: [owner],
       ...("after" in begin ? { after: begin.after } : { from: [...begin.from] }),

@@ -1,7 +1,7 @@
 import type { Transaction } from "../store/transaction.ts";
 import type { PoolBounds } from "./job-options.ts";
 import type { OwnerRoom } from "./job-options.ts";
-import type { Lease, ReadyKey, TakeOptions } from "./job-lease.ts";
+import type { Lease, ReadyFrom, ReadyKey, TakeBegin, TakeOptions } from "./job-lease.ts";
 import type { JobQueue } from "./job-queue.ts";
 
 /** The jobs that one transaction takes at most. */
@@ -20,8 +20,8 @@ interface TakingOptions extends TakeOptions {
   runningIn(pool: string): number;
   /** The owners of the pool in the order in which they are served, by group. */
   linesOf(pool: string): Iterator<string>[];
-  /** No ready job of the owner has an earlier instant. */
-  fromOf(owner: string): number;
+  /** All ready jobs of the owner that do not run are there or after it. */
+  fromOf(owner: string): ReadyFrom;
   /** The number of jobs that the owner may start, and when more. */
   roomOf(owner: string, bounds: PoolBounds): Promise<OwnerRoom>;
 }
@@ -52,8 +52,8 @@ export class JobTaking {
   /** Owners that may start no further job before an instant. */
   readonly waits: (readonly [owner: string, untilMs: number])[] = [];
   readonly served = new Set<string>();
-  /** The instants until which owners' jobs were taken. */
-  readonly passed = new Map<string, number>();
+  /** The last jobs of owners that were read; all up to them were taken, or are not to be. */
+  readonly passed = new Map<string, ReadyFrom>();
   readonly #queue: JobQueue;
   readonly #tx: Transaction;
   readonly #options: TakingOptions;
@@ -104,17 +104,19 @@ export class JobTaking {
 
   async #takeOf(owner: string, pool: string, visit: Visit, count: number, line: TakingLine): Promise<void> {
     const limit = Math.min(count, visit.left);
-    const begin =
-      visit.after === undefined ? { from: [owner, this.#options.fromOf(owner)] as const } : { after: visit.after };
+    const begin = visit.after === undefined ? beginOf(owner, this.#options.fromOf(owner)) : { after: visit.after };
     const taken = await this.#queue.take(this.#tx, owner, begin, limit, this.#options);
     for (const lease of taken.leases) this.leases.push({ lease, pool });
     this.unknown.push(...taken.unknown);
     visit.left -= taken.leases.length;
     visit.after = taken.last ?? visit.after;
     this.served.add(owner);
-    if (taken.last !== undefined) this.passed.set(owner, taken.last[1]);
+    if (taken.last !== undefined) this.passed.set(owner, { atMs: taken.last[1], afterId: taken.last[2] });
     if (taken.isDrained) this.drained.push(owner);
     else if (visit.left === 0) this.waits.push([owner, visit.againMs]);
     else line.again.push(owner);
   }
 }
+
+const beginOf = (owner: string, { atMs, afterId }: ReadyFrom): TakeBegin =>
+  afterId === undefined ? { from: [owner, atMs] } : { after: [owner, atMs, afterId] };

@@ -1,4 +1,5 @@
 import type { Store } from "../store/store.ts";
+import type { ReadyFrom } from "./job-lease.ts";
 import type { OwnerPlace } from "./job-options.ts";
 import { listOwners } from "./job-reads.ts";
 import type { JobTables } from "./job-tables.ts";
@@ -35,8 +36,8 @@ export class ReadyOwners {
   /** By pool, then by group; the group that was served longest ago first. No line is empty. */
   readonly #lines = new Map<string, Map<string, Line>>();
   readonly #places = new Map<string, OwnerPlace>();
-  /** No ready job of an owner has an earlier instant; reads of its jobs begin there, past those that were deleted. */
-  readonly #from = new Map<string, number>();
+  /** Reads of an owner's jobs begin there, past those that run or were deleted. */
+  readonly #from = new Map<string, ReadyFrom>();
   /** The instant until which an owner waits; infinite: until a run of it ends. */
   readonly #waiting = new Map<string, number>();
   #nextMs = Number.POSITIVE_INFINITY;
@@ -89,7 +90,8 @@ export class ReadyOwners {
   }
 
   #enter(owner: string, sinceMs: number): void {
-    this.#from.set(owner, Math.min(sinceMs, this.#from.get(owner) ?? sinceMs));
+    const from = this.#from.get(owner);
+    if (from === undefined || sinceMs <= from.atMs) this.#from.set(owner, { atMs: sinceMs });
     this.#join(owner);
   }
 
@@ -105,21 +107,23 @@ export class ReadyOwners {
 
   /** What the taking of jobs found out about owners holds, unless they have changed since it began. */
   settle(taken: TakenOwners): void {
-    for (const [owner, untilMs] of taken.passed)
-      this.#pass(owner, Math.min(untilMs, this.#changed.get(owner) ?? untilMs));
+    for (const [owner, from] of taken.passed) {
+      const changedMs = this.#changed.get(owner);
+      this.#pass(owner, changedMs !== undefined && changedMs <= from.atMs ? { atMs: changedMs } : from);
+    }
     for (const owner of taken.served) this.#moveToEnd(owner);
     for (const owner of taken.drained) if (!this.#changed.has(owner)) this.#remove(owner);
     for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#wait(owner, untilMs);
   }
 
-  /** No ready job of the owner has an earlier instant than this. */
-  fromOf(owner: string): number {
-    return this.#from.get(owner) ?? 0;
+  /** All ready jobs of the owner that do not run are there or after it. */
+  fromOf(owner: string): ReadyFrom {
+    return this.#from.get(owner) ?? { atMs: 0 };
   }
 
-  /** The owner's jobs before an instant have been taken. */
-  #pass(owner: string, untilMs: number): void {
-    if (this.#from.has(owner)) this.#from.set(owner, untilMs);
+  /** The owner's jobs before this have been taken. */
+  #pass(owner: string, from: ReadyFrom): void {
+    if (this.#from.has(owner)) this.#from.set(owner, from);
   }
 
   #join(owner: string): void {

@@ -127,6 +127,36 @@ describe("jobs that have ended", () => {
   });
 });
 
+describe("jobs that run", () => {
+  it("cost those that begin next to them nothing: reads begin past them, though all are ready since one instant", async () => {
+    const { engine, lookedUp, scanned } = countingEngine();
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    const { jobs, held, enqueue } = await jobHarness({ store, concurrency: 100, concurrencyPerOwner: 100 });
+    await enqueue(...jobsOf("a", 300));
+    jobs.start();
+    await started(held, 100);
+    const before = lookedUp() + scanned();
+    for (let ended = 0; ended < 50; ended += 1) {
+      held[ended]?.end({ done: true });
+      await started(held, 101 + ended);
+    }
+    // One entry and three states for each that ends and the one that begins.
+    expect(lookedUp() + scanned() - before).toBeLessThan(50 * 10);
+  });
+
+  it("do not hide one that becomes ready at the same instant as those that were taken", async () => {
+    const { jobs, held, enqueue } = await jobHarness({ concurrency: 4, concurrencyPerOwner: 4 });
+    await enqueue(...jobsOf("b", 6));
+    jobs.start();
+    await started(held, 4);
+    await enqueue({ kind: "held", owner: "b", payload, id: "a" });
+    for (const run of held.slice(0, 3)) run.end({ done: true });
+    await started(held, 7);
+    expect(new Set(held.map(({ job }) => job.id))).toEqual(new Set(["a", "b-0", "b-1", "b-2", "b-3", "b-4", "b-5"]));
+  });
+});
+
 describe("an owner that may not start a job", () => {
   it("waits until the instant that the gate names, without a run and without a write", async () => {
     const { store, clock, jobs, held, enqueue } = await jobHarness({ gate: gateUntil(Date.UTC(2027, 0, 1)) });
