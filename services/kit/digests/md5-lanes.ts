@@ -100,6 +100,7 @@ export class Md5Lanes {
       for (let word = 0; word < state.length; word += 1) this.#words[wordAt(lane, word)] = state[word]!;
     }
     if (lanes.length === 1) this.#module.one(blocks);
+    else if (lanes.length === 2) this.#module.two(blocks);
     else if (lanes.length <= 4) this.#module.four(blocks);
     else this.#module.eight(blocks);
     for (const [lane, digest] of lanes.entries()) {

@@ -4,11 +4,12 @@ import { branchToLoop, end, get, i32, int, joined, loop, openModule, set, tee, u
 /**
  * A WebAssembly module that digests several sequences of bytes at the same time, each in a lane of vectors of 32 bits.
  * MD5 (RFC 1321) cannot be faster for one sequence, because each of its steps waits for the one before, but a processor
- * does the same step of four or eight sequences in hardly more time.
+ * does the same step of four or eight sequences in hardly more time. Of two sequences it does the steps in turns on
+ * numbers, because vectors cannot be rotated in one operation.
  *
- * `one`, `four` and `eight` take blocks of 64 bytes of as many lanes. The bytes of a lane begin at `dataAt` and its
- * number times `laneBytes`; what a lane has computed is a column at `stateAt`: word `k` of lane `l` is at 64 times the
- * group, 16 times `k` and 4 times `l` within its group of four.
+ * `one`, `two`, `four` and `eight` take blocks of 64 bytes of as many lanes. The bytes of a lane begin at `dataAt` and
+ * its number times `laneBytes`; what a lane has computed is a column at `stateAt`: word `k` of lane `l` is at 64 times
+ * the group, 16 times `k` and 4 times `l` within its group of four.
  */
 export const stateAt = 1_024;
 export const dataAt = 65_536;
@@ -25,6 +26,7 @@ type DigestBlocks = (blocks: number) => void;
 export interface Md5Module {
   readonly memory: ArrayBuffer;
   readonly one: DigestBlocks;
+  readonly two: DigestBlocks;
   readonly four: DigestBlocks;
   readonly eight: DigestBlocks;
 }
@@ -35,6 +37,8 @@ const vector = (operation: number, ...rest: number[]): Code => [0xfd, ...unsigne
 interface Arithmetic {
   /** The type of a number, in the declarations of locals. */
   readonly type: number;
+  /** How far the state of a group is from that of the one before. */
+  readonly groupBytes: number;
   readonly add: Code;
   readonly and: Code;
   readonly or: Code;
@@ -57,9 +61,10 @@ const temporaryName = 8;
 
 const scalar: Arithmetic = {
   ...i32,
+  groupBytes: 4,
   not: [...int(-1), ...i32.xor],
   constant: (step) => int(stepConstants[step]! | 0),
-  word: (_group, word) => [...get(data), ...i32.load(dataAt + word * 4)],
+  word: (group, word) => [...get(data), ...i32.load(dataAt + group * laneBytes + word * 4)],
   rotated: (bits) => [...int(bits), ...i32.rotate],
 };
 
@@ -68,6 +73,7 @@ const wordAt = (group: number, word: number): number => 256 + group * 256 + word
 
 const lanes: Arithmetic = {
   type: 0x7b,
+  groupBytes: 64,
   add: vector(174),
   and: vector(78),
   or: vector(80),
@@ -147,7 +153,7 @@ const codeOf = (arithmetic: Arithmetic, groups: number): Code => {
   const eachWord = (make: (own: number, copy: number, offset: number) => Code): Code =>
     all.flatMap((group) =>
       [0, 1, 2, 3].flatMap((word) =>
-        make(local(group, word), local(group, 4 + word), stateAt + group * 64 + word * 16),
+        make(local(group, word), local(group, 4 + word), stateAt + group * arithmetic.groupBytes + word * 16),
       ),
     );
   const steps = Array.from({ length: 64 }, (_none, step) => all.flatMap((group) => stepCode(arithmetic, group, step)));
@@ -178,7 +184,12 @@ export const openMd5Module = (): Md5Module => {
     ],
     code: codeOf(arithmetic, groups),
   });
-  const functions = [functionOf("one", scalar, 1), functionOf("four", lanes, 1), functionOf("eight", lanes, 2)];
+  const functions = [
+    functionOf("one", scalar, 1),
+    functionOf("two", scalar, 2),
+    functionOf("four", lanes, 1),
+    functionOf("eight", lanes, 2),
+  ];
   const { memory, ...digests } = openModule<Omit<Md5Module, "memory"> & WasmExports>(
     [i32.type],
     [],
