@@ -16,17 +16,19 @@ export interface StreamedBody {
   readonly pieces: AsyncIterable<Uint8Array>;
   /** By the request's headers; undefined if they do not say. */
   readonly sizeBytes: number | undefined;
+  /** Whether trailers may follow the bytes; otherwise there is no message after the pieces. */
+  readonly hasTrailers: boolean;
   /** The message that carries a piece. */
   messageOf(piece: Uint8Array): Message;
   /** The message after the pieces: with the members of the trailers, if the body had any. */
   last(): Message | undefined;
 }
 
-/** The body of a streamed request of so many bytes, undefined if that is not known. */
+/** The body of a streamed request, by what its head says of it. */
 export const streamedBody = (
   method: MethodContract,
   openBody: () => DecodedBody,
-  sizeBytes: number | undefined,
+  { sizeBytes, hasTrailers }: Pick<StreamedBody, "sizeBytes" | "hasTrailers">,
   reading: Reading,
 ): StreamedBody => {
   const { localName } = payloadOf(method).desc;
@@ -34,6 +36,7 @@ export const streamedBody = (
   return {
     pieces: { [Symbol.asyncIterator]: () => (body ??= openBody())[Symbol.asyncIterator]() },
     sizeBytes,
+    hasTrailers,
     messageOf: (piece) => create(method.desc.input, { [localName]: piece }),
     // A body that was never opened is not wanted.
     last: () => (body && body.trailers.size > 0 ? trailerMessage(method, body.trailers, reading) : undefined),

@@ -10,6 +10,7 @@ import { checkDocumentDigests } from "../bindings/document-digest.ts";
 import type { MethodMatch, RouteQuestion } from "../bindings/method-routes.ts";
 import { refuseRepeated } from "../bindings/repeated-parameters.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
+import type { StreamedBody } from "../bindings/streamed-body.ts";
 import { streamedBody, wholeBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
@@ -55,7 +56,7 @@ export const bind = async (
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
     throwViolations(binding.faults, reading.violations);
     if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
-      return streamedCall(binding, method, message, openerOf(exchange, payload), sizeOf(head, payload), reading);
+      return streamedCall(binding, method, message, openerOf(exchange, payload), shapeOf(head, payload), reading);
     const { bytes, trailers } = decodeWhole(payload, await exchange.body.readSmall());
     return { binding, method, message, more: wholeBody(method, message, bytes, trailers, reading) };
   }
@@ -87,17 +88,18 @@ export const streamedCall = (
   method: MethodContract,
   message: Message,
   openBody: () => DecodedBody,
-  sizeBytes: number | undefined,
+  shape: Pick<StreamedBody, "sizeBytes" | "hasTrailers">,
   reading: Reading,
 ): BoundCall => {
   throwViolations(binding.faults, reading.violations);
-  return { binding, method, message, more: streamedBody(method, openBody, sizeBytes, reading) };
+  return { binding, method, message, more: streamedBody(method, openBody, shape, reading) };
 };
 
-/** The size of a decoded body, by the headers; undefined if they do not say it. */
-const sizeOf = ({ headers }: RequestHead, payload: Payload): number | undefined => {
-  if (payload.kind === "chunked") return payload.decodedLength;
-  return headers["transfer-encoding"] === undefined ? Number(headers["content-length"]) : undefined;
+/** What the headers say of a body: its size after decoding, if they do, and whether trailers follow it. */
+const shapeOf = ({ headers }: RequestHead, payload: Payload): Pick<StreamedBody, "sizeBytes" | "hasTrailers"> => {
+  if (payload.kind === "chunked") return { sizeBytes: payload.decodedLength, hasTrailers: payload.hasTrailer };
+  const isKnown = headers["transfer-encoding"] === undefined;
+  return { sizeBytes: isKnown ? Number(headers["content-length"]) : undefined, hasTrailers: false };
 };
 
 /** Opens a body at once, or not before it is asked for if its client waits to be told that it is wanted. */

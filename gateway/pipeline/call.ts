@@ -10,6 +10,7 @@ import type { Caller } from "../../services/kit/identity/caller.ts";
 import { describedRequestHeaders } from "../../services/kit/identity/user-request.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
 import { questionHeaders } from "../../services/kit/server/question.ts";
+import { contentEndHeader } from "../../services/kit/wire/content-end.ts";
 import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import { answeredMethod } from "../bindings/encoded-lists.ts";
@@ -107,6 +108,7 @@ export const call = async (
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
       : uploadRequests(bound.message, bound.more as StreamedBody, watch, limits, noteFailure, admission);
     const headers = { ...header, ...admission?.headers };
+    if (!isKnown && !(bound.more as StreamedBody).hasTrailers) headers[contentEndHeader] = "1";
     // A service that was stopped meanwhile must not carry out what was told as failed.
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
     const response = await transport.stream(method, exchange.signal, undefined, headers, messages);

@@ -114,7 +114,7 @@ export const bindForm = ({ binding, spelling }: Identity, { fields, file }: Auth
   refuseUnknownFields(method, fields, spelling);
   const message = bindRequestLine(method, { labels, query, headers }, reading);
   const body = { trailers: new Map<string, string>(), [Symbol.asyncIterator]: () => file[Symbol.asyncIterator]() };
-  return streamedCall(binding, method, message, () => body, undefined, reading);
+  return streamedCall(binding, method, message, () => body, { sizeBytes: undefined, hasTrailers: false }, reading);
 };
 
 /** Answers a form as its fields request: a redirect, or the status 200, 201 or 204, which is the default. */

@@ -9,6 +9,7 @@ import type { PutBookRequest } from "../../gen/quartet/test/gateway/v1/shelf_ser
 import { ErrorReason, ErrorReasonSchema } from "../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
 import { faultsOf } from "../../services/kit/faults/service-error.ts";
 import { openUpload } from "../../services/kit/server/upload.ts";
+import { contentEndHeader } from "../../services/kit/wire/content-end.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
@@ -159,6 +160,32 @@ describe("a streamed request", () => {
       { message: { contentLength: "11" }, body: "hello world", last: { checksum: "DUoRhQ==" } },
     ]);
     expect(fixture.received[0]?.message).not.toHaveProperty("contentEncoding");
+  });
+
+  test.each([
+    // what the head says of the body, the body of 100,000 bytes, what the service is told before it arrives
+    [{ "x-amz-content-sha256": "UNSIGNED-PAYLOAD" }, "x".repeat(100_000), "1"],
+    [
+      {
+        "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+        "x-amz-decoded-content-length": "100000",
+        "x-amz-trailer": "x-amz-checksum-crc32",
+      },
+      `186a0\r\n${"x".repeat(100_000)}\r\n0\r\nx-amz-checksum-crc32:DUoRhQ==\r\n\r\n`,
+      null,
+    ],
+  ])("tells the service whether nothing follows the body: %j", async (headers, body, told) => {
+    const seen: (string | null)[] = [];
+    fixture.answer("PutBook", async ({ requestHeader }, requests) => {
+      seen.push(requestHeader.get(contentEndHeader));
+      for await (const _message of requests);
+      return {};
+    });
+    const request = { method: "PUT", target: "/novels/emma", headers };
+    const response = await send(fixture.url, { ...request, body }, fixture.sign("object-storage", "amz", request));
+    fixture.answer("PutBook", () => ({}));
+    expect(response.status).toBe(200);
+    expect(seen).toEqual([told]);
   });
 
   test("a body whose hash is wrong is refused, and the service never takes it for whole", async () => {

@@ -22,6 +22,8 @@ export interface IncomingContent {
   readonly body: AsyncIterable<Uint8Array>;
   /** Stored before the body in the same blob, and not part of what is verified and digested. Unset: nothing. */
   readonly prefix?: Uint8Array;
+  /** No checksum comes after the content. Unset: one may. */
+  readonly hasNoTrailer?: boolean;
   /** The checksums that came after the content; called when the body has ended. */
   trailer(): ChecksumMembers;
 }
@@ -115,7 +117,7 @@ export class ContentStore {
     signal: AbortSignal,
   ): Promise<ReceivedContent> {
     const { inlineBytesMax, blobs } = this.#options;
-    const verifier = await openContentVerifier(expectation);
+    const verifier = await openContentVerifier(expectation, incoming.hasNoTrailer !== true);
     const source = incoming.body[Symbol.asyncIterator]();
     try {
       const { pieces, isEnd } = await readBeginning(source, verifier, incoming.prefix, inlineBytesMax);

@@ -43,14 +43,18 @@ export interface ContentVerifier {
 const largeBytesMin = 1024 * 1024;
 
 /**
- * Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default, because trailers carry it.
+ * Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default if there may be a trailer,
+ * because those without a name carry it.
  */
-export const openContentVerifier = async (expectation: ContentExpectation): Promise<ContentVerifier> => {
+export const openContentVerifier = async (
+  expectation: ContentExpectation,
+  mayHaveTrailer: boolean,
+): Promise<ContentVerifier> => {
   const { checksums: plan, sizeBytesMax } = expectation;
   const large = (expectation.sizeBytes ?? 0) >= largeBytesMin ? openLargeMd5() : undefined;
   const md5 = large ?? (await openDigest("MD5"));
   const algorithms = new Set<ChecksumAlgorithm>([plan.algorithm]);
-  if (!plan.isRequested) algorithms.add("CRC32");
+  if (!plan.isRequested && mayHaveTrailer) algorithms.add("CRC32");
   if (expectation.alsoCompute !== undefined) algorithms.add(expectation.alsoCompute);
   const digests = new Map<ChecksumAlgorithm, Digest>();
   for (const algorithm of algorithms) digests.set(algorithm, await openDigest(algorithm));

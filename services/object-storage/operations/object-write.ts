@@ -42,7 +42,7 @@ import { putVersion } from "../store/version-change.ts";
  */
 export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app, access } = context;
-  const { head, content: incoming } = await openIncoming(requests);
+  const { head, content: incoming } = await openIncoming(requests, context.requestHeader);
   checkKey(head.key);
   const appendedTo = head.writeOffsetBytes === undefined ? undefined : await findAppendedTo(head, context);
   if (appendedTo !== undefined) return appendObject(head, incoming, context, appendedTo);

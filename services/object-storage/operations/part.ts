@@ -43,7 +43,7 @@ import { findUpload, putPart } from "../store/upload.ts";
  */
 export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
   const { app } = context;
-  const { head, content: incoming } = await openIncoming(requests);
+  const { head, content: incoming } = await openIncoming(requests, context.requestHeader);
   const checksums = planChecksums(head);
   const sizeBytes = head.contentLength === undefined ? undefined : Number(head.contentLength);
   checkDeclaredSize(sizeBytes, app.limits.partBytesMax);

@@ -12,7 +12,8 @@ const other = "The checksum in the trailer is not the one that the headers name.
 
 /** The algorithm that is checked at the end of the content "Emma", or the refusal. */
 const finished = async (head: ChecksumRequest, trailer: ChecksumRequest, sizeBytes?: number): Promise<unknown> => {
-  const verifier = await openContentVerifier({ checksums: planChecksums(head), sizeBytes, sizeBytesMax: 4 });
+  const expectation = { checksums: planChecksums(head), sizeBytes, sizeBytesMax: 4 };
+  const verifier = await openContentVerifier(expectation, true);
   try {
     for (const piece of ["Em", "ma"]) verifier.add(Buffer.from(piece));
     return verifier.finish(trailer).checksum.algorithm;
@@ -46,4 +47,17 @@ test.each([
   [5, "INCOMPLETE_BODY"],
 ])("content of 4 bytes whose head says %d: %s", async (sizeBytes, expected) => {
   expect(await finished({}, {}, sizeBytes)).toBe(expected);
+});
+
+test.each([
+  // the head of the request, whether a trailer may come, what is computed
+  [{}, true, ["CRC64NVME", "CRC32"]],
+  [{}, false, ["CRC64NVME"]],
+  [crc32, true, ["CRC32"]],
+  [{ checksumAlgorithm: "SHA1" }, true, ["SHA1"]],
+])("of content with %j in its head, where a trailer may come: %s, is computed: %s", async (head, may, expected) => {
+  const expectation = { checksums: planChecksums(head), sizeBytes: undefined, sizeBytesMax: 4 };
+  const verifier = await openContentVerifier(expectation, may);
+  verifier.add(Buffer.from("Emma"));
+  expect([...verifier.finish({}).computed.keys()]).toEqual(expected);
 });
