@@ -1,8 +1,6 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
-import { SealBrokenError } from "../../kit/keyring/sealed.ts";
 import type { Logger } from "../../kit/log/log.ts";
-import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
@@ -13,6 +11,7 @@ import { findDomainData } from "../store/domain.ts";
 import { expiries, objectExpiries } from "../store/layout.ts";
 import { removeProfile } from "../store/profile.ts";
 import type { Compaction } from "./compaction.ts";
+import { unlessDamaged } from "./damage.ts";
 
 /** The dependencies of the expiry. */
 export interface ExpiryOptions {
@@ -74,8 +73,7 @@ const removeProfiles = async (
     Array.fromAsync(walkTable(reader, expiries, dueRange(nowMs, after))),
   );
   let removed = 0;
-  for (const { key } of due)
-    removed += (await unlessDamaged(options, (transaction) => removeOne(transaction, key))) ?? 0;
+  for (const { key } of due) removed += await removeUndamaged(options, [key], (each) => removeOne(each, key));
   return { seen: due.length, removed, last: due.at(-1)?.key ?? after };
 };
 
@@ -101,13 +99,7 @@ const removeObjects = async (
     Array.fromAsync(walkTable(reader, objectExpiries, dueRange(nowMs, after))),
   );
   const due = found.map(({ key }) => key);
-  const remove = (keys: readonly ObjectExpiryKey[]) =>
-    unlessDamaged(options, (transaction) => detachExpired(transaction, keyring, keys));
-  let removed = due.length === 0 ? 0 : await remove(due);
-  if (removed === undefined) {
-    removed = 0;
-    for (const key of due) removed += (await remove([key])) ?? 0;
-  }
+  const removed = await removeUndamaged(options, due, (transaction, keys) => detachExpired(transaction, keyring, keys));
   return { seen: due.length, removed, last: due.at(-1) ?? after };
 };
 
@@ -138,16 +130,16 @@ const detachExpired = async (
   return removed;
 };
 
-/** The result of a transaction; undefined if a record that it needs is damaged, which is logged. */
-const unlessDamaged = async <T>(
+/** Removes what has expired in one transaction, without what is damaged, which is logged; returns how much it was. */
+const removeUndamaged = async <Key>(
   { store, log }: ExpiryOptions,
-  run: (transaction: Transaction) => Promise<T>,
-): Promise<T | undefined> => {
-  try {
-    return await store.transact(run);
-  } catch (error) {
-    if (!(error instanceof StoreCorruptionError || error instanceof SealBrokenError)) throw error;
-    log.error({ err: error }, "what has expired cannot be removed: a record of it is damaged");
-    return undefined;
-  }
+  keys: readonly Key[],
+  remove: (transaction: Transaction, keys: readonly Key[]) => Promise<number>,
+): Promise<number> => {
+  const removed = await unlessDamaged(
+    keys,
+    (some) => store.transact((transaction) => remove(transaction, some)),
+    (error) => log.error({ err: error }, "what has expired cannot be removed: a record of it is damaged"),
+  );
+  return removed.reduce((sum, count) => sum + count, 0);
 };
