@@ -101,7 +101,8 @@ export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message =
 const readable = (decode: () => Message): Message => {
   try {
     return decode();
-  } catch {
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
     throw malformed("The request is not a valid message.");
   }
 };

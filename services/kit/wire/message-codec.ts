@@ -4,6 +4,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 
 import { encodeMessage } from "./encode-message.ts";
 import type { Frame } from "./frame-parser.ts";
+import { mapEntriesCheck } from "./map-entries.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { payloadField, payloadFinder } from "./payload.ts";
 
@@ -18,7 +19,10 @@ export interface EncodedMessage {
 export interface MessageCodec<D extends DescMessage = DescMessage> {
   /** Encodes a message or the values of one. A large bytes member is passed on, not copied. */
   encode(message: MessageInitShape<D>): EncodedMessage;
-  /** Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message. */
+  /**
+   * Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message, and
+   * ProtocolError if it has too many entries of maps.
+   */
   decode(bytes: Uint8Array): MessageShape<D>;
   /** Decodes a frame of a stream, whole or cut. */
   decodeFrame(frame: Frame): MessageShape<D>;
@@ -47,8 +51,12 @@ export const messageCodec = <D extends DescMessage>(desc: D): MessageCodec<D> =>
 const makeCodec = (desc: DescMessage): MessageCodec => {
   const bulk = bulkField(desc);
   const payload = payloadField(desc);
+  const checkEntries = mapEntriesCheck(desc);
   // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
-  const decode = (bytes: Uint8Array): Message => fromBinary(desc, plainView(bytes));
+  const decode = (bytes: Uint8Array): Message => {
+    checkEntries?.(bytes);
+    return fromBinary(desc, plainView(bytes));
+  };
   const encodeWhole = (message: Message): EncodedMessage => {
     const bytes = encodeMessage(desc, message);
     return { parts: [bytes], byteLength: bytes.length };

@@ -52,6 +52,17 @@ describe("createProfile", () => {
     expect((await client.getDomain({ domainName: "shop" })).stats?.profileCount).toBe(0n);
   });
 
+  test.each([
+    [20_000, "answered"],
+    [20_001, "INVALID_INPUT: 1 validation error detected: The request has more than 20000 entries of maps."],
+  ])("an update may remove 20,000 attributes, also absent ones: of %d, %s", async (count, outcome) => {
+    const { client } = await startHarness();
+    await shop(client);
+    const { profileId } = await client.createProfile({ domainName: "shop" });
+    const attributes = Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ""]));
+    expect(await refusalOf(client.updateProfile({ domainName: "shop", profileId, attributes }))).toBe(outcome);
+  });
+
   test("takes a profile of exactly the largest size and no byte more", async () => {
     const { client } = await startHarness();
     await shop(client);
