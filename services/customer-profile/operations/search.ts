@@ -6,14 +6,15 @@
 import type { SearchProfilesRequest } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import { Turn } from "../../kit/clock/turn.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { idBytes, idText } from "../domain/identifier.ts";
 import { valuesIn } from "../domain/profile-state.ts";
 import { profileOf } from "../domain/profile-values.ts";
-import type { SearchClause, SearchHit, SearchWindow } from "../domain/search.ts";
-import { decideWindow } from "../domain/search.ts";
+import type { SearchClause, SearchHit } from "../domain/search.ts";
+import { SearchRange } from "../domain/search.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
@@ -55,6 +56,7 @@ const searchPage = async (
   page: Page,
 ): Promise<{ items: Profile[]; nextToken?: string }> => {
   const nowMs = app.clock.now();
+  const turn = new Turn();
   const items: Profile[] = [];
   let bytes = 0;
   let after = page.after === undefined ? undefined : idBytes(page.after);
@@ -62,18 +64,22 @@ const searchPage = async (
   for (let windows = 0; windows < limits.searchWindowsMax && listCount < limits.searchListsMax; windows += 1) {
     const lists = await listHits(reader, domain, clauses, isEveryClauseNeeded, { after, limit: page.lookFor });
     listCount += lists.length;
-    const window: SearchWindow = decideWindow(clauses, isEveryClauseNeeded, lists);
-    for (const [index, hit] of window.hits.entries()) {
+    const range = new SearchRange(clauses, isEveryClauseNeeded);
+    for (const list of lists) {
+      if (turn.isOver) await turn.next();
+      range.add(list);
+    }
+    for (const hit of range.hits()) {
+      if (after !== undefined && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
+        return { items, nextToken: page.tokenOf(idText(after)) };
+      after = hit.profileId;
       const found = await findProfile(reader, domain, hit.profileId, nowMs);
       if (found === undefined) continue;
       items.push(profileOfHit(found, hit));
       bytes += found.record.content.byteLength + lengthOf(hit);
-      const isLast = window.through === undefined && index === window.hits.length - 1;
-      if (!isLast && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
-        return { items, nextToken: page.tokenOf(idText(hit.profileId)) };
     }
-    if (window.through === undefined) return { items };
-    after = window.through;
+    if (range.through === undefined) return { items };
+    after = range.through;
   }
   return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(idText(after)) }) };
 };

@@ -72,23 +72,25 @@ const noDigest = new Uint8Array();
 
 /**
  * All profiles of the clause that finds the fewest, by identifier. Undefined if each clause may find many, or so many
- * that they are not looked for one by one.
+ * that they are not looked for one by one, or if nothing is to be looked for.
  */
 const fewestOf = (
   clauses: readonly SearchClause[],
   lists: readonly KeyList[],
   limit: number,
 ): readonly Uint8Array[] | undefined => {
-  const byClause = Map.groupBy(lists, ({ clause }) => clause);
   const longCount = lists.filter(({ few }) => few === undefined).length;
-  let fewest: readonly Uint8Array[] | undefined;
+  if (longCount === 0) return undefined;
+  const byClause = Map.groupBy(lists, ({ clause }) => clause);
+  let fewest: ReadonlyMap<string, Uint8Array> | undefined;
   for (const clause of clauses.keys()) {
     const own = byClause.get(clause) ?? [];
     if (own.some(({ few }) => few === undefined || few.length >= limit)) continue;
     const ids = new Map(own.flatMap(({ few = [] }) => few).map((id) => [idText(id), id]));
-    if (fewest === undefined || ids.size < fewest.length) fewest = [...ids.values()].toSorted(compareIds);
+    if (fewest === undefined || ids.size < fewest.size) fewest = ids;
   }
-  return fewest !== undefined && fewest.length * longCount <= limits.searchLookupsMax ? fewest : undefined;
+  if (fewest === undefined || fewest.size * longCount > limits.searchLookupsMax) return undefined;
+  return [...fewest.values()].toSorted(compareIds);
 };
 
 /** The profile with an identifier. */

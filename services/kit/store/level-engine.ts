@@ -1,5 +1,6 @@
 import { mkdir, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import { Level } from "level";
 
@@ -193,10 +194,21 @@ const erase = async (database: Database, prefix: ByteString, isWholeKey: boolean
  */
 const wrapping = Buffer.allocUnsafeSlow(80 * 1024);
 
+/** What a row counts besides its bytes: gathering an empty one takes as long as so many more bytes of one. */
+const rowBytes = 256;
+/** Bytes of a batch that are gathered in one turn of the event loop: that takes some milliseconds. */
+const turnBytes = 512 * 1024;
+
 const writeBatch = async (database: Database, group: GroupMark, writes: RawWrites, sync: boolean): Promise<void> => {
   const batch = database.batch().put(groupKey, encodeGroupMark(group));
+  let bytes = 0;
   for (const [text, payload] of writes) {
+    if (bytes > turnBytes) {
+      await setImmediate();
+      bytes = 0;
+    }
     const key = bytesOf(text);
+    bytes += rowBytes + (payload?.byteLength ?? 0);
     if (payload === undefined) batch.del(key);
     else batch.put(key, sealRecord(key, payload, wrapping));
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { decideWindow } from "../../../services/customer-profile/domain/search.ts";
+import type { SearchClause, ValueHits } from "../../../services/customer-profile/domain/search.ts";
+import { SearchRange } from "../../../services/customer-profile/domain/search.ts";
 
 const clauses = [
   { keyName: "_phone", values: ["1", "2"] },
@@ -14,6 +15,12 @@ const hits = (clause: number, value: string, letters: string[], isComplete = tru
   profileIds: letters.map(id),
   isComplete,
 });
+
+const decideWindow = (of: readonly SearchClause[], isEveryClauseNeeded: boolean, lists: readonly ValueHits[]) => {
+  const range = new SearchRange(of, isEveryClauseNeeded);
+  for (const list of lists) range.add(list);
+  return { hits: [...range.hits()], through: range.through };
+};
 
 describe("a stretch of a search", () => {
   test("with OR holds the profiles of any clause, once, with all that found them", () => {
@@ -66,6 +73,31 @@ describe("a stretch of a search", () => {
       values.map((value) => hits(0, value, letters)),
     );
     expect(window.hits.map(({ foundBy }) => foundBy[0]?.values.length)).toEqual(Array(600).fill(1_000));
+  });
+
+  test("of very many profiles ends with the first ones, whatever the order of the lists", () => {
+    const numbered = (number: number) => String(number).padStart(5, "0");
+    const lists = Array.from({ length: 200 }, (_, index) =>
+      hits(
+        0,
+        String(index),
+        Array.from({ length: 100 }, (_each, at) => numbered(200 * at + ((index * 37) % 200))),
+      ),
+    );
+    const first = decideWindow(clauses, false, lists);
+    const rest = decideWindow(
+      clauses,
+      false,
+      lists.map((list) => ({
+        ...list,
+        profileIds: list.profileIds.filter((each) => Buffer.compare(each, first.through!) > 0),
+      })),
+    );
+    expect(first.hits.length).toBeLessThan(16_001);
+    expect(first.hits.at(-1)?.profileId).toEqual(first.through);
+    const found = [...first.hits, ...rest.hits].map(({ profileId }) => new TextDecoder().decode(profileId));
+    expect(found).toEqual(Array.from({ length: found.length }, (_, at) => numbered(at)));
+    expect(found.length).toBeGreaterThan(first.hits.length);
   });
 
   test("names one key twice when the caller did", () => {

@@ -9,6 +9,8 @@ import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { isSoak, rounds } from "../../support/rounds.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import type { Turns } from "../../support/turns.ts";
+import { shownTurns, turnsOf } from "../../support/turns.ts";
 
 const bus = { account: "000000000000", name: "default" };
 const count = rounds(10_000, 100_000);
@@ -31,44 +33,6 @@ const matched = (matcher: BusMatcher, source: string): string[] => {
   const envelope = { id: "e", detailType: "Sale", source, account: "0", time: "t", region: "r", resources: [] };
   return matcher.match(flattenEvent(envelope, '{"kind":"sale"}', matcher.wants)).map(({ name }) => name);
 };
-
-/** How long work held the event loop, in milliseconds. */
-interface Turns {
-  /** The CPU of the thread in all turns. */
-  readonly all: number;
-  /** The CPU of the thread in the longest turn. */
-  readonly longest: number;
-  /** The time of the longest turn, which on a busy machine includes that of other processes. */
-  readonly pause: number;
-}
-
-/** Measures turns of the event loop by the CPU of the thread, and by the clock. */
-const turnsOf = async (work: () => Promise<unknown>): Promise<Turns> => {
-  let longest = 0;
-  let all = 0;
-  let pause = 0;
-  let isWorking = true;
-  let before = process.threadCpuUsage();
-  let beforeMs = performance.now();
-  const look = (): void => {
-    const { user, system } = process.threadCpuUsage(before);
-    const turn = (user + system) / 1_000;
-    longest = Math.max(longest, turn);
-    all += turn;
-    pause = Math.max(pause, performance.now() - beforeMs);
-    before = process.threadCpuUsage();
-    beforeMs = performance.now();
-    if (isWorking) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  isWorking = false;
-  look();
-  return { all, longest, pause };
-};
-
-const shown = ({ all, longest, pause }: Turns): string =>
-  `longest turn ${longest.toFixed(1)} of ${all.toFixed(0)} ms of CPU, longest pause ${pause.toFixed(1)} ms`;
 
 const openRules = async (): Promise<{ store: Store; rules: CompiledRules }> => {
   const store = await openStore({ directory: await temporaryDirectory(), sync: false });
@@ -93,7 +57,7 @@ test("many rules that are added hold up nothing", async () => {
     for (let n = count - singleCount; n < count; n += 1) await add(n, n + 1);
   });
   expect(matched(await use(store, rules), "shop.8")).toEqual(["rule-8"]);
-  console.info(`${count} rules added, ${singleCount} of them one by one: ${shown(turns)}`);
+  console.info(`${count} rules added, ${singleCount} of them one by one: ${shownTurns(turns)}`);
   expect(turns.longest).toBeLessThan(longestMax(turns, 150));
 }, 900_000);
 
@@ -110,7 +74,7 @@ test("many rules hold up nothing while they are compiled for the first event, wi
     expect(matched(matcher, "shop.5")).toEqual(["rule-5"]);
   });
   const seconds = ((performance.now() - beginMs) / 1_000).toFixed(1);
-  console.info(`${count} rules compiled in ${seconds} s: ${shown(turns)}`);
+  console.info(`${count} rules compiled in ${seconds} s: ${shownTurns(turns)}`);
   expect(matcher?.size).toBe(count);
   expect(turns.longest).toBeLessThan(longestMax(turns, 5));
 }, 900_000);
