@@ -7,6 +7,12 @@ import type { ServerLimits } from "./limits.ts";
 export type Drop = () => void;
 
 /**
+ * Whether a stream has ended before its session says that there is one, as where its reset is in one packet with the
+ * preface. Its `close` may have been emitted, and whoever answers it gets an exception.
+ */
+export const isGone = (stream: ServerHttp2Stream): boolean => stream.closed || stream.destroyed;
+
+/**
  * The open streams of a connection. One whose peer accepts nothing of its answer within the limit is reset: by flow
  * control a peer could hold it forever at no cost. A peer that does not even answer a ping then reads nothing at all,
  * and its connection is dropped.
@@ -21,6 +27,7 @@ export const watchStreams = (
   const waiting = new Map<ServerHttp2Stream, { bytes: number; checks: number }>();
   let awaitsPing = false;
   session.on("stream", (stream) => {
+    if (isGone(stream)) return;
     streams.add(stream);
     // A stream that waits with each message waits with the same number of bytes again and again, however fast it is.
     stream.on("drain", () => waiting.delete(stream));

@@ -12,6 +12,7 @@ import { isGzipEncoded } from "../wire/gzip.ts";
 import { parseGrpcTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
+import { isGone } from "./http2-session.ts";
 import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
 import { frameOf, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
@@ -132,7 +133,7 @@ class GrpcAnswer {
   finish(error?: ConnectError): void {
     if (this.#call.isClosed) return;
     const stream = this.#stream;
-    if (!stream.destroyed) {
+    if (!isGone(stream)) {
       if (error !== undefined || this.#call.givenResponseTrailer !== undefined)
         this.#trailers = statusTrailers(new Headers(this.#call.givenResponseTrailer), error);
       if (stream.writableEnded) this.#trailers = statusOk;

@@ -14,7 +14,7 @@ import { bodyPreface } from "../wire/body-connection.ts";
 import { sharedPreface } from "../wire/shared-frames.ts";
 import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
 import type { Drop } from "./http2-session.ts";
-import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
+import { boundControlFrames, closeIdle, isGone, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { waitingConnectionsMax } from "./limits.ts";
 import { RequestsInFlight } from "./requests-in-flight.ts";
@@ -307,7 +307,7 @@ const endStalled = (socket: Socket): void => {
 /** Counts each stream on its connection until it is closed. */
 const countStreams = (places: ConnectionPlaces, session: ServerHttp2Session, socket: Socket): void => {
   session.on("stream", (stream) => {
-    if (places.begin(socket)) stream.once("close", () => places.end(socket));
+    if (!isGone(stream) && places.begin(socket)) stream.once("close", () => places.end(socket));
   });
 };
 
@@ -340,7 +340,7 @@ const createHttp2 = (
   });
   server.on("sessionError", () => {});
   server.on("stream", (stream, headers, _flags, rawHeaders) => {
-    handlers.http2(stream, headers, rawHeaders);
+    if (!isGone(stream)) handlers.http2(stream, headers, rawHeaders);
   });
   return server;
 };

@@ -59,12 +59,19 @@ export const grpcCall = (method: string): Readonly<Record<string, string>> => ({
   authorization: "Bearer alice",
 });
 
-/** An HTTP/2 connection: its preface and settings are sent, and the server's first bytes have arrived. */
-export const connectRaw = async (port: number, settings: Uint8Array = Buffer.alloc(0)): Promise<Socket> => {
+/**
+ * An HTTP/2 connection: its preface and settings are sent, in one packet with the further frames, and the server's
+ * first bytes have arrived.
+ */
+export const connectRaw = async (
+  port: number,
+  settings: Uint8Array = Buffer.alloc(0),
+  further: Uint8Array = Buffer.alloc(0),
+): Promise<Socket> => {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
-  socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  socket.write(frame(frames.settings, 0, 0, settings));
+  const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  socket.write(Buffer.concat([preface, frame(frames.settings, 0, 0, settings), further]));
   await once(socket, "readable");
   return socket;
 };
