@@ -44,8 +44,6 @@ export const serveGrpc = async (
     if (!call.isClosed) answer.finish(dispatcher.refuse(call, thrown));
   };
   call.whenAborted(fail);
-  // Without a listener a reset of the stream would be an uncaught exception; `close` follows in any case.
-  stream.on("error", () => {});
   stream.on("close", () => dispatcher.abandon(call));
   try {
     await dispatcher.admit(call, headers, stream.session);
@@ -77,7 +75,6 @@ export const serveGrpc = async (
 
 /** Answers a gRPC request for a method that the server does not have. */
 export const refuseUnknownGrpc = (stream: ServerHttp2Stream, path: string): void => {
-  stream.on("error", () => {});
   stream.respond(
     {
       ":status": 200,

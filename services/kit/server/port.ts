@@ -340,6 +340,8 @@ const createHttp2 = (
   });
   server.on("sessionError", () => {});
   server.on("stream", (stream, headers, _flags, rawHeaders) => {
+    // Without a listener an error of a stream would be an uncaught exception, also of one that is gone.
+    stream.on("error", () => {});
     if (!isGone(stream)) handlers.http2(stream, headers, rawHeaders);
   });
   return server;
