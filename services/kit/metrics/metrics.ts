@@ -29,6 +29,7 @@ interface ReadMetric {
 export interface Metrics {
   /** Adds a metric. Throws if one of this name exists. */
   add(metric: ReadMetric): void;
+  /** The page as it is now or a little later. One is made at a time, and all who wait for the next one get the same. */
   page(): Promise<MetricsPage>;
 }
 
@@ -49,8 +50,21 @@ export const createMetrics = ({ withProcess = false }: { readonly withProcess?: 
     const help = "1; the version of Quartet and of Node.";
     add({ name: "quartet_build_info", help, type: "gauge", read: () => [{ labels, value: 1 }] });
   }
-  return {
-    add,
-    page: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  let making: Promise<MetricsPage> | undefined;
+  let next: Promise<MetricsPage> | undefined;
+  const make = async (): Promise<MetricsPage> => {
+    try {
+      return { contentType: registry.contentType, body: await registry.metrics() };
+    } finally {
+      making = undefined;
+    }
   };
+  const makeNext = async (): Promise<MetricsPage> => {
+    // Whoever waits for that one is told of its failure.
+    await making?.catch(() => {});
+    next = undefined;
+    return (making = make());
+  };
+  const isMaking = (): boolean => making !== undefined || next !== undefined;
+  return { add, page: () => (isMaking() ? (next ??= makeNext()) : (making = make())) };
 };

@@ -57,6 +57,8 @@ export class Dispatcher {
   readonly limits: ServerLimits;
   readonly #options: DispatcherOptions;
   readonly #calls = new PassingMap<Call, true>();
+  /** Those of them that need no token. */
+  #openCalls = 0;
   readonly #watch: NodeJS.Timeout;
   #onIdle: (() => void) | undefined;
 
@@ -111,9 +113,11 @@ export class Dispatcher {
     call.onClose = () => {
       cancelDeadline?.();
       this.#calls.delete(call);
+      if (route.isOpen) this.#openCalls -= 1;
       if (this.#calls.size === 0) this.#onIdle?.();
     };
     this.#calls.set(call, true);
+    if (route.isOpen) this.#openCalls += 1;
     this.#options.observer?.started(route.method);
     if (malformed !== undefined) call.abort(malformed);
     if (timeoutMs !== undefined && timeoutMs < 0) call.abort(deadlinePassed());
@@ -136,8 +140,12 @@ export class Dispatcher {
   async admit(call: Call, headers: IncomingHttpHeaders, connection: Connection): Promise<void> {
     const { limits, authenticate } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
-    if (this.#calls.size > limits.concurrentCallsMax) throw tooManyCalls();
-    if (call.route.isOpen) return;
+    const { isOpen } = call.route;
+    const isFull = isOpen
+      ? this.#openCalls > limits.openCallsMax
+      : this.#calls.size - this.#openCalls > limits.concurrentCallsMax;
+    if (isFull) throw tooManyCalls();
+    if (isOpen) return;
     const caller = await authenticate(headers.authorization, call.route.method, connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };

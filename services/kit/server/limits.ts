@@ -14,8 +14,10 @@ export interface ServerLimits {
   readonly pipelinedCallsMax: number;
   /** Pipelined requests that wait for earlier ones of their connections, all connections together. */
   readonly pipelinedWaitingMax: number;
-  /** Calls at the same time on the whole server; further calls are refused as throttled. */
+  /** Calls with a token at the same time on the whole server; further calls are refused as throttled. */
   readonly concurrentCallsMax: number;
+  /** The same of calls without one, which would otherwise take the places of the others: anybody may hold them open. */
+  readonly openCallsMax: number;
   /**
    * Connections at the same time. Above it idle ones are closed, or new ones if none is idle. Fewer if the process may
    * not have so many files open. Connections over a unix socket are not counted.
@@ -52,6 +54,7 @@ export const defaultServerLimits: ServerLimits = {
   pipelinedCallsMax: 8,
   pipelinedWaitingMax: 10_000,
   concurrentCallsMax: 10_000,
+  openCallsMax: 1_000,
   connectionsMax: 10_000,
   streamWindowBytes: 16 * 1024 * 1024,
   connectionWindowBytes: 16 * 1024 * 1024,

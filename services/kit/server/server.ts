@@ -120,14 +120,27 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     if (isStopping) connection.leave();
   };
 
+  /** Pages under way on streams of HTTP/2, which a peer can hold open at no cost. */
+  let pages = 0;
+  const countPage = ({ stream }: Http2ServerResponse): boolean => {
+    if (pages >= limits.openCallsMax) return false;
+    pages += 1;
+    stream.once("close", () => (pages -= 1));
+    return true;
+  };
   const answerPage = (
     request: IncomingMessage | Http2ServerRequest,
     response: ServerResponse | Http2ServerResponse,
   ): void => {
     const isHealthy = healthAt(request.url, health.isServing);
     const page = findOperatorPage(options.pages, request);
-    if (isHealthy !== undefined) answerHealth(isHealthy, response);
-    else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
+    const isMetrics = request.url === "/metrics" && options.metrics !== undefined;
+    const isPage = isHealthy !== undefined || isMetrics || page !== undefined;
+    if (isPage && response instanceof Http2ServerResponse && !countPage(response)) {
+      response.statusCode = 503;
+      response.end();
+    } else if (isHealthy !== undefined) answerHealth(isHealthy, response);
+    else if (isMetrics) void answerMetrics(options.metrics, response);
     else if (page !== undefined) void answerOperatorPage(page, options.authenticate, options.log, request, response);
     else void router(request, response);
   };
@@ -209,12 +222,21 @@ const answerHealth = (isHealthy: boolean, response: ServerResponse | Http2Server
   response.end(body);
 };
 
+/** The bytes of pages that several peers may hold. */
+const pageBytes = new WeakMap<object, Buffer>();
+
+const bytesOf = (page: { readonly body: string }): Buffer => {
+  let bytes = pageBytes.get(page);
+  if (bytes === undefined) pageBytes.set(page, (bytes = Buffer.from(page.body)));
+  return bytes;
+};
+
 /** Sends the page of metrics; 503 if it cannot be read, for example because the store is closing. */
 const answerMetrics = async (metrics: Metrics, response: ServerResponse | Http2ServerResponse): Promise<void> => {
   try {
-    const { contentType, body } = await metrics.page();
-    response.setHeader("content-type", contentType);
-    response.end(body);
+    const page = await metrics.page();
+    response.setHeader("content-type", page.contentType);
+    response.end(bytesOf(page));
   } catch {
     response.statusCode = 503;
     response.end();

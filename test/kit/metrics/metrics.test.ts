@@ -29,6 +29,25 @@ describe("a page of metrics", () => {
     expect(body).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
   });
 
+  test("is made once for all who ask while another one is made, also where that one fails", async () => {
+    const metrics = createMetrics();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      await released;
+      if (reads === 1) throw new Error("the store is closing");
+      return [{ labels: {}, value: reads }];
+    };
+    metrics.add({ name: "reads", help: "Reads.", type: "counter", read });
+    const pages = Array.from({ length: 100 }, () => metrics.page());
+    release();
+    await expect(pages[0]).rejects.toThrow("the store is closing");
+    const bodies = (await Promise.all(pages.slice(1))).map(({ body }) => body);
+    expect(new Set(bodies)).toEqual(new Set(["# HELP reads Reads.\n# TYPE reads counter\nreads 2\n"]));
+    expect((await metrics.page()).body).toContain("reads 3");
+  });
+
   test("has each name once", () => {
     const metrics = createMetrics();
     const sample = { name: "sample", help: "", type: "gauge", read: () => [] } as const;

@@ -188,6 +188,32 @@ describe("refuses", () => {
     await transport.close();
   });
 
+  test("calls without a token over their own limit, while those with one are answered", async () => {
+    await start({ openCallsMax: 2, concurrentCallsMax: 1 });
+    const transport = createTransport({ address: server.url, engine: "grpc", token: async () => "alice" });
+    const health = createClient(Health, transport);
+    const stop = new AbortController();
+    const watches = [1, 2].map(() => health.watch({}, { signal: stop.signal })[Symbol.asyncIterator]());
+    for (const watch of watches) expect((await watch.next()).done).toBe(false);
+    await expect(health.check({})).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect((await createClient(TestService, transport).echo({ text: "x" })).text).toBe("x");
+    const ended = watches.map((watch) => watch.next().catch(() => "ended"));
+    stop.abort();
+    expect(await Promise.all(ended)).toEqual(["ended", "ended"]);
+    await expect.poll(() => health.check({}).catch(() => "refused")).not.toBe("refused");
+    await transport.close();
+  });
+
+  test("pages over the same limit that a peer holds open by accepting no bytes", async () => {
+    await start({ openCallsMax: 2 });
+    const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } });
+    const status = async (): Promise<unknown> =>
+      (await once(session.request({ ":path": "/readyz" }), "response"))[0][":status"];
+    expect([await status(), await status(), await status()]).toEqual([200, 200, 503]);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    session.destroy();
+  });
+
   test("more than eight calls at the same time that one connection pipelines", async () => {
     await start();
     const line = "POST /quartet.test.v1.TestService/Wait HTTP/1.1\r\nhost: a\r\nauthorization: Bearer alice";
