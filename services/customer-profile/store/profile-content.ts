@@ -1,13 +1,14 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 
 import type { StoredField, StoredKey } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import { idBytes, idText } from "../domain/identifier.ts";
 import type { AddedKey, FieldState, ProfileState } from "../domain/profile-state.ts";
 
 /** Encodes a profile's content as the bytes that are encrypted. */
 export const encodeProfile = (state: ProfileState): Uint8Array =>
-  toBinary(ProfileContentSchema, {
+  encodeMessage(ProfileContentSchema, {
     $typeName: "quartet.customerprofile.storage.v1.ProfileContent",
     fields: [...state.fields].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(storedField),
     keys: state.keys.map(storedKey),

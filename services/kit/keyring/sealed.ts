@@ -30,7 +30,13 @@ export class SealBrokenError extends Error {
 export const seal = (key: KeyObject, context: SealContext, content: Uint8Array): Buffer => {
   const nonce = drawRandomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(contextBytes(context));
-  return Buffer.concat([nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
+  const sealed = Buffer.allocUnsafe(content.length + sealOverheadBytes);
+  sealed.set(nonce);
+  sealed.set(cipher.update(content), nonceBytes);
+  // The mode has no blocks to fill, so only the tag follows.
+  cipher.final();
+  sealed.set(cipher.getAuthTag(), nonceBytes + content.length);
+  return sealed;
 };
 
 /** The content of sealed bytes. Throws SealBrokenError. */
