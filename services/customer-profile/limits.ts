@@ -38,6 +38,8 @@ export const limits = {
   flowBatchCharacters: 256 * 1024,
   /** How long a flow reads before the flows of others have their turn, in milliseconds. */
   flowSliceMs: 5 * 1000,
+  /** How many times longer it reads than it took to come to its place in a compressed object. */
+  flowReadingFactor: 4,
   /** Flows that read at the same time, and of them those of one account. */
   runningFlowsMax: 4,
   runningFlowsPerAccountMax: 2,

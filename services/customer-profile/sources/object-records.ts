@@ -9,16 +9,10 @@ import { ObjectUnreadable } from "../domain/flow/records/source-record.ts";
 import { limits } from "../limits.ts";
 import type { BucketSource, ListedObject, ReadBucket } from "./bucket-source.ts";
 
-/** An object whose records are read. */
-export interface OpenObject {
-  /** Reading it can be interrupted cheaply: what follows a place is found without what is before it. */
-  readonly isSeekable: boolean;
-  readonly records: AsyncIterable<SourceRecord>;
-}
-
 /**
  * Opens the records of an object after a place, which is the end of one of them or 0. Holds a part of the object and a
- * record. Throws SourceError and, also while the records are read, ObjectUnreadable.
+ * record. What is before the place is not read, and of a compressed object decompressed only. Throws SourceError and,
+ * also while the records are read, ObjectUnreadable.
  */
 export const openObject = async (
   source: BucketSource,
@@ -26,7 +20,7 @@ export const openObject = async (
   object: ListedObject,
   afterBytes: number,
   signal: AbortSignal,
-): Promise<OpenObject> => {
+): Promise<AsyncIterable<SourceRecord>> => {
   const read = (from: number) => source.read(bucket, object, from, limits.flowPartBytes, signal);
   const first = await read(0);
   const format = formatOf(object.key, first.contentType, first.contentEncoding);
@@ -44,18 +38,16 @@ export const openObject = async (
       at += bytes.length;
     }
   }
+  const whole = () => (format.isGzipped ? gunzipped(partsFrom(0)) : partsFrom(0));
   const isCsv = format.records === "csv";
-  if (format.isGzipped) {
-    const records = recordsOf(gunzipped(partsFrom(0)), isCsv, undefined);
-    return { isSeekable: false, records: recordsAfter(records, afterBytes) };
-  }
-  if (afterBytes === 0) return { isSeekable: true, records: recordsOf(partsFrom(0), isCsv, undefined) };
+  if (afterBytes === 0) return recordsOf(whole(), isCsv, undefined);
   const reader = isCsv
-    ? new CsvRecords(await namesIn(partsFrom(0)), afterBytes)
-    : (await isArray(partsFrom(0)))
+    ? new CsvRecords(await namesIn(whole()), afterBytes)
+    : (await isArray(whole()))
       ? new JsonArray(afterBytes)
       : new JsonLines(afterBytes);
-  return { isSeekable: true, records: recordsOf(partsFrom(afterBytes), isCsv, reader) };
+  const rest = format.isGzipped ? contentAfter(whole(), afterBytes, signal) : partsFrom(afterBytes);
+  return recordsOf(rest, isCsv, reader);
 };
 
 async function* recordsOf(
@@ -90,8 +82,14 @@ const namesIn = async (parts: AsyncIterable<Buffer>): Promise<readonly string[]>
   throw new ObjectUnreadable("its first line is missing");
 };
 
-async function* recordsAfter(records: AsyncIterable<SourceRecord>, bytes: number): AsyncGenerator<SourceRecord> {
-  for await (const record of records) if (record.endBytes > bytes) yield record;
+/** What follows the first bytes of a content. */
+async function* contentAfter(parts: AsyncIterable<Buffer>, bytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const part of parts) {
+    signal.throwIfAborted();
+    if (left < part.length) yield part.subarray(left);
+    left = Math.max(0, left - part.length);
+  }
 }
 
 async function* gunzipped(parts: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

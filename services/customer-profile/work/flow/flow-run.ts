@@ -263,7 +263,9 @@ class FlowSlice {
     const { position } = this.#run;
     const isBegun = position?.key === object.key && position.eTag === object.eTag;
     const afterBytes = isBegun ? Number(position.offsetBytes) : 0;
-    const opened = await openObject(this.#tools.source, bucket, object, afterBytes, this.#signal);
+    const beginMs = performance.now();
+    let endsMs: number | undefined;
+    const records = await openObject(this.#tools.source, bucket, object, afterBytes, this.#signal);
     const batch = new RecordBatch();
     const turn = new Turn();
     const commit = async (): Promise<void> => {
@@ -274,7 +276,8 @@ class FlowSlice {
       batch.clear();
     };
     try {
-      for await (const { record, problem, text, endBytes } of opened.records) {
+      for await (const { record, problem, text, endBytes } of records) {
+        endsMs ??= this.#endOf(performance.now() - beginMs);
         if (turn.isOver) await turn.next();
         const outcome = record === undefined ? failed(problem) : this.#tasks(record, text.length);
         if (outcome.kind === "ended") {
@@ -284,7 +287,7 @@ class FlowSlice {
         batch.add({ outcome, text: outcome.kind === "left-out" ? "" : text, endBytes });
         if (!batch.isFull) continue;
         await commit();
-        if (opened.isSeekable && this.#isOver) return false;
+        if (performance.now() > endsMs) return false;
       }
     } catch (error) {
       // What comes before the place that cannot be read is as good as the rest.
@@ -293,6 +296,11 @@ class FlowSlice {
     }
     await commit();
     return true;
+  }
+
+  /** When a slice ends that has found its place in an object in so many milliseconds. */
+  #endOf(foundMs: number): number {
+    return Math.max(this.#endsMs, performance.now() + limits.flowReadingFactor * foundMs);
   }
 
   get #isOver(): boolean {

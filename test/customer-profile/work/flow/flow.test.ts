@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { flows, integrations } from "../../../../services/customer-profile/store/layout.ts";
 import { as } from "../../../object-storage/harness.ts";
@@ -53,6 +53,44 @@ describe("a flow on demand", () => {
     await putFlow({ sourceFlowConfig: { connectorType: "S3", sourceConnectorProperties: { s3 } } });
     expect(await mailsOf("1", "2", "3", "4", "5")).toEqual(["a@x.org", "b@x.org", "c@x.org", "d@x.org"]);
     expect(await page()).toMatchObject([{ last: counts(3, 4) }]);
+  });
+
+  test.each([
+    [
+      "separated values",
+      "a.csv.gz",
+      (ids: readonly number[]) => `id,mail\n${ids.map((id) => `${id},m${id}@x.org`).join("\n")}`,
+    ],
+    [
+      "lines of JSON",
+      "a.jsonl.gz",
+      (ids: readonly number[]) => ids.map((id) => `{"id":${id},"mail":"m${id}@x.org"}`).join("\n"),
+    ],
+    [
+      "a JSON array",
+      "a.json.gz",
+      (ids: readonly number[]) => `[${ids.map((id) => `{"id":${id},"mail":"m${id}@x.org"}`).join(" ,")}]`,
+    ],
+  ])("reads compressed %s in slices, between which other flows have their turns", async (_what, key, bodyOf) => {
+    let passedMs = 0;
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + passedMs);
+    onTestFinished(() => clock.mockRestore());
+    // Each batch of 50 records takes 2 s of the 5 that a slice has.
+    const isDiskLow = () => {
+      passedMs += 2_000;
+      return false;
+    };
+    const { put, putFlow, flows: page, app, client } = await startImports({ isDiskLow });
+    await put(key, gzipSync(bodyOf(Array.from({ length: 500 }, (_each, index) => index))));
+    const before = app.jobs.stats().done;
+    await putFlow();
+    expect(app.jobs.stats().done - before).toBe(4);
+    expect(await page()).toMatchObject([{ state: "OVER", last: counts(1, 500) }]);
+    expect((await client.getDomain({ domainName: "shop" })).stats).toMatchObject({
+      profileCount: 500n,
+      objectCount: 500n,
+    });
   });
 
   test("leaves objects that it cannot read, and says why", async () => {
