@@ -22,6 +22,8 @@ import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { OperatorPages } from "../kit/server/operator-pages.ts";
 import type { Store } from "../kit/store/store.ts";
+import type { Reader } from "../kit/store/transaction.ts";
+import { walkTable } from "../kit/store/walk-table.ts";
 import type { Application } from "./application.ts";
 import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
@@ -196,6 +198,12 @@ const jobPools: Readonly<Record<Pool, PoolBounds>> = {
  */
 const openRootKeyring = async (options: CustomerProfileOptions, names: KeyNames): Promise<Keyring> => {
   const { store, directory, clock, log } = options;
-  const [first] = await store.read((reader) => reader.list(domainKeys, { limit: 1 }));
-  return openKeyring({ path: masterKeysFile(directory), names, clock, log, sample: first?.value.key });
+  const sample = await store.read(findDomainKey);
+  return openKeyring({ path: masterKeysFile(directory), names, clock, log, sample });
+};
+
+/** The first wrapped key that is not damaged. */
+const findDomainKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
+  for await (const { value } of walkTable(reader, domainKeys)) if (value !== undefined) return value.key;
+  return undefined;
 };

@@ -1,7 +1,8 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
-import { untraced } from "../../kit/trace/traced-call.ts";
 import type { Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
+import { untraced } from "../../kit/trace/traced-call.ts";
 import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import { domainKeys, erasedKeys, profileSeeds } from "../store/layout.ts";
@@ -59,7 +60,7 @@ const compactAfter = async (earlier: Promise<void>, store: Store, signal: AbortS
   const batch = limits.compactionBatchKeys;
   let erased: readonly ErasedKey[];
   do {
-    const entries = await store.read((reader) => reader.list(erasedKeys, { limit: batch }));
+    const entries = await store.read((reader) => Array.fromAsync(walkTable(reader, erasedKeys, { limit: batch })));
     erased = entries.map(({ key }) => key);
     if (erased.length > 0) await compactKeys(store, erased);
   } while (erased.length === batch && !signal.aborted);

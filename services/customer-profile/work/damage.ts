@@ -2,7 +2,8 @@ import { SealBrokenError } from "../../kit/keyring/sealed.ts";
 import { StoreCorruptionError } from "../../kit/store/errors.ts";
 
 /** Whether work failed because a record that it needs is damaged: repeating it does not help. */
-const isDamage = (error: unknown): boolean => error instanceof StoreCorruptionError || error instanceof SealBrokenError;
+export const isDamage = (error: unknown): boolean =>
+  error instanceof StoreCorruptionError || error instanceof SealBrokenError;
 
 /**
  * Does work on items together, or, if a record of one of them is damaged, on each by itself. Returns the results of all

@@ -1,15 +1,19 @@
 import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
 import type { Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { domainKeys, objectTypeKeys } from "../store/layout.ts";
 
-/** The keys of domains, which are rewrapped after a rotation of the master key. Those of profiles need not be. */
+/**
+ * The keys of domains, which are rewrapped after a rotation of the master key. Those of profiles need not be. A damaged
+ * one counts as stale, so that its rewrapping says that it fails and the others are rewrapped.
+ */
 export const wrappedDomainKeys = (store: Store, keyring: DomainKeyring): WrappedKeys<Uint8Array> => ({
   listStale: () =>
     store.read(async (reader) => {
       const stale: Uint8Array[] = [];
-      for await (const { key, value } of reader.range(domainKeys, {}))
-        if (keyring.isStale(value.key)) stale.push(key[0]);
+      for await (const { key, value } of walkTable(reader, domainKeys))
+        if (value === undefined || keyring.isStale(value.key)) stale.push(key[0]);
       return stale;
     }),
   rewrap: (domainId) =>
@@ -28,8 +32,8 @@ export const wrappedTypeKeys = (store: Store, keyring: DomainKeyring): WrappedKe
   listStale: () =>
     store.read(async (reader) => {
       const stale: TypeKeyPlace[] = [];
-      for await (const { key, value } of reader.range(objectTypeKeys, {}))
-        if (!value.isUnderDomainKey && keyring.isStale(value.key)) stale.push(key);
+      for await (const { key, value } of walkTable(reader, objectTypeKeys))
+        if (value === undefined || (!value.isUnderDomainKey && keyring.isStale(value.key))) stale.push(key);
       return stale;
     }),
   rewrap: (place) =>

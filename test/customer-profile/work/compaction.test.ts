@@ -13,9 +13,11 @@ const storeWithErased = (erased: readonly string[], failures = 0) => {
   const waiting = erased.map((key) => ({ key: key.split("/").map(bytes), value: {} }));
   let fails = failures;
   const transaction = { delete: () => waiting.shift() };
-  const list = async (_table: unknown, { limit }: { limit: number }) => waiting.slice(0, limit);
+  const range = async function* (_table: unknown, { limit }: { limit: number }) {
+    yield* await Promise.resolve(waiting.slice(0, limit));
+  };
   const store = {
-    read: async (run: (reader: unknown) => unknown) => run({ list }),
+    read: async (run: (reader: unknown) => unknown) => run({ range }),
     transact: async (run: (transaction: unknown) => unknown) => run(transaction),
     compact: async (table: { name: string }, { prefix }: { prefix: readonly Uint8Array[] }) => {
       if (fails-- > 0) throw new Error("the disk is full");

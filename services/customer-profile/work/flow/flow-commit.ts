@@ -14,9 +14,11 @@ import { idBytes, idText } from "../../domain/identifier.ts";
 import type { RequestedObject } from "../../ingestion/requested-object.ts";
 import { attachRequested, requestObject } from "../../ingestion/requested-object.ts";
 import type { OpenDomain } from "../../store/domain.ts";
+import { fault } from "../../faults.ts";
 import { findDomain, openDomain } from "../../store/domain.ts";
 import { findFlow, putFlow } from "../../store/flow.ts";
 import { findIntegration } from "../../store/integration.ts";
+import { isDamage } from "../damage.ts";
 import { findQueue, isPlaceless, leaveLetter, leaveLetterOf } from "../leave-dead-letter.ts";
 import { withRead } from "./flow-progress.ts";
 import type { FlowPlace, FlowTools } from "./flow-tools.ts";
@@ -60,8 +62,9 @@ interface ReadObject {
 
 /**
  * Puts the objects that records became, and stores how far the run is with them, in one transaction: after a crash no
- * record is lost, and none is put twice. If one is refused, each half is put by itself, and so on; the refused ones go
- * to the domain's dead letter queue. Returns the run as it is then. Throws FlowOver.
+ * record is lost, and none is put twice. If one is refused, or a record of its profile is damaged, each half is put by
+ * itself, and so on; the refused ones go to the domain's dead letter queue. Returns the run as it is then. Throws
+ * FlowOver.
  */
 export const commitRecords = async (
   tools: FlowTools,
@@ -73,9 +76,10 @@ export const commitRecords = async (
   try {
     return await putTogether(tools, place, run, object, records);
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error) && !isDamage(error)) throw error;
     const [only] = records;
-    if (only !== undefined && records.length === 1) return putRefused(tools, place, run, object, only, error);
+    if (only !== undefined && records.length === 1)
+      return putRefused(tools, place, run, object, only, isRefusal(error) ? error : fault(ErrorReason.DATA_LOSS));
     const half = Math.ceil(records.length / 2);
     const after = await commitRecords(tools, place, run, object, records.slice(0, half));
     return commitRecords(tools, place, after, object, records.slice(half));
