@@ -13,11 +13,13 @@ import type { IdentifiedResource } from "../domain/arns.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { classifyStatus } from "../domain/http-outcome.ts";
+import { PathReader } from "../json/json-path.ts";
 import { findKeptApiDestination, findSharedApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn, findKeptConnection } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
 import type { AttemptContent } from "./attempt-content.ts";
 import { attemptContent } from "./attempt-content.ts";
+import { outcomeOfInputError } from "./attempt-input.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "../../kit/outgoing/http-sender.ts";
 import { outcomeOfError } from "../../kit/outgoing/http-sender.ts";
@@ -118,13 +120,14 @@ const sendTo = async (
   const auth = secrets.open(attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
   const tokenKey = `${connection.id}/${connection.secretRevision}`;
   const token = await tokenOf(auth, tokenKey, tokens);
+  let paths: PathReader | undefined;
   const outgoing = apiRequest({
     destination,
     auth,
     token,
     parameters: attempt.target.httpParameters,
     content,
-    event: () => eventJson(attempt.event),
+    event: () => (paths ??= new PathReader(eventJson(attempt.event))),
   });
   const answer = await sender.send(outgoing, attempt.signal);
   if (token !== undefined && (answer.status === 401 || answer.status === 407)) tokens.drop(tokenKey, token);
@@ -142,6 +145,8 @@ const classifyError = (error: unknown): AttemptOutcome => {
   if (error instanceof TokenError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
   // The key may be enabled again before the delivery's retry policy ends.
   if (error instanceof NamedKeyError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+  const tooCostly = outcomeOfInputError(error);
+  if (tooCostly !== undefined) return tooCostly;
   if (error instanceof TypeError)
     return { kind: "failed", code: "SDK_CLIENT_ERROR", message: `The request cannot be sent: ${error.message}.` };
   return outcomeOfError(error);

@@ -11,6 +11,7 @@ import { dynamicValue } from "../domain/dynamic-value.ts";
 import type { NamedValue } from "../domain/outgoing-headers.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { JsonCursor, openBrace } from "../json/json-cursor.ts";
+import type { PathReader } from "../json/json-path.ts";
 import type { AttemptContent } from "./attempt-content.ts";
 import type { OutgoingRequest } from "../../kit/outgoing/http-sender.ts";
 
@@ -22,8 +23,8 @@ interface ApiRequestParts {
   readonly token: string | undefined;
   readonly parameters: HttpParameters | undefined;
   readonly content: AttemptContent;
-  /** The whole event as JSON; the target's parameters may refer to its members. */
-  readonly event: () => string;
+  /** Reads the whole event as JSON; the target's parameters may refer to its members. */
+  readonly event: () => PathReader;
 }
 
 /**
@@ -98,7 +99,7 @@ const requestUrl = (
   destination: Readonly<ApiDestinationRecord>,
   parameters: HttpParameters | undefined,
   invocation: ConnectionHttpParameters | undefined,
-  event: () => string,
+  event: () => PathReader,
 ): URL => {
   const { invocationEndpoint: endpoint } = destination;
   const dynamic = dynamicEntries(parameters?.queryStringParameters, event);
@@ -116,7 +117,10 @@ const requestUrl = (
   return url;
 };
 
-const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: () => string): NamedValue[] =>
+const dynamicEntries = (
+  parameters: Readonly<Record<string, string>> | undefined,
+  event: () => PathReader,
+): NamedValue[] =>
   parameters === undefined
     ? []
     : Object.entries(parameters).map(([name, value]) => [name, dynamicValue(value, event())]);

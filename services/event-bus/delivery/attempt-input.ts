@@ -1,5 +1,6 @@
 import { targetInput } from "../domain/input.ts";
-import { filledCharactersMax, FilledTooLongError } from "../domain/template.ts";
+import { FilledTooLongError } from "../domain/template.ts";
+import { PathsTooCostlyError } from "../json/json-path.ts";
 import type { AttemptOutcome, DeliveryAttempt } from "./connector.ts";
 
 /** The input of an attempt's target, or the outcome of an attempt whose input cannot be made. */
@@ -9,8 +10,19 @@ export const attemptInput = (attempt: DeliveryAttempt): string | AttemptOutcome 
     if (input !== undefined) return input;
     return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
   } catch (error) {
-    if (!(error instanceof FilledTooLongError)) throw error;
-    const message = `The transformed input is longer than ${filledCharactersMax} characters.`;
-    return { kind: "failed", code: "RESOURCE_LIMIT_EXCEEDED", message };
+    const outcome = outcomeOfInputError(error);
+    if (outcome === undefined) throw error;
+    return outcome;
   }
 };
+
+/** The outcome of an attempt whose request is too large, or takes too long to make; undefined for other errors. */
+export const outcomeOfInputError = (error: unknown): AttemptOutcome | undefined => {
+  if (!isInputError(error)) return undefined;
+  const message = `The delivery cannot be made: ${error.message}.`;
+  return { kind: "failed", code: "RESOURCE_LIMIT_EXCEEDED", message };
+};
+
+/** Whether an input cannot be made because it is too large, or its paths too costly. */
+export const isInputError = (error: unknown): error is FilledTooLongError | PathsTooCostlyError =>
+  error instanceof FilledTooLongError || error instanceof PathsTooCostlyError;

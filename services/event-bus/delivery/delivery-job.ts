@@ -17,6 +17,7 @@ import { findBus } from "../store/bus.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
 import { countDelivery } from "../store/traffic-counts.ts";
+import { outcomeOfInputError } from "./attempt-input.ts";
 import type { Circuits } from "./circuits.ts";
 import { leaveDeadLetter } from "./dead-letter-job.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
@@ -140,6 +141,8 @@ const attemptDelivery = async (
     });
   } catch (error) {
     if (signal.aborted) throw error;
+    const tooCostly = outcomeOfInputError(error);
+    if (tooCostly !== undefined) return tooCostly;
     app.log.error({ err: error, target: target.arn, event: event.id }, "a connector failed");
     return { kind: "retry", code: "INTERNAL_ERROR", message: "The delivery failed inside the service." };
   }

@@ -6,7 +6,7 @@ import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { BusLogFacts, BusLogStep } from "../domain/bus-log-record.ts";
 import { targetInput } from "../domain/input.ts";
-import { FilledTooLongError } from "../domain/template.ts";
+import { isInputError } from "./attempt-input.ts";
 import type { AttemptFailure, AttemptOutcome } from "./connector.ts";
 
 /** A delivery as its bus's log shows it. */
@@ -84,7 +84,7 @@ const inputOf = (run: LoggedDelivery, event: EventRecord): string | undefined =>
   try {
     return targetInput({ target, event, ingestedMs: Number(delivery.ingestedMs), ...facts });
   } catch (error) {
-    if (error instanceof FilledTooLongError) return undefined;
+    if (isInputError(error)) return undefined;
     throw error;
   }
 };

@@ -1,6 +1,7 @@
 import { parseArn } from "../../kit/arn/arn.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 import { eventJson } from "../domain/envelope.ts";
+import { PathReader } from "../json/json-path.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector, DeliveryAttempt } from "./connector.ts";
 import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
@@ -15,12 +16,14 @@ export const serviceConnector =
     if (typeof input !== "string") return input;
     if (arn === undefined) throw new Error(`${attempt.target.arn} is not an ARN`);
     const { event, target, ingestedMs, deliveryId, signal } = attempt;
+    const json = eventJson(event);
     const call = {
       target,
       arn,
       input,
       ownInput: ownInput(attempt, input),
-      event: eventJson(event),
+      event: json,
+      paths: new PathReader(json),
       eventId: event.id,
       deliveryId,
       ingestedMs,

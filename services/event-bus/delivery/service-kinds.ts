@@ -6,7 +6,6 @@ import type { SettingsOf } from "../../kit/config/config.ts";
 import type { eventBusSettings } from "../../launcher/settings.ts";
 import { dynamicValue } from "../domain/dynamic-value.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
-import { readPath } from "../json/json-path.ts";
 import { containerTask } from "./container-task.ts";
 import { partitionKey } from "./partition-key.ts";
 import type { ServiceCall } from "./service-request.ts";
@@ -32,9 +31,9 @@ export type ServiceEndpointName = keyof SettingsOf<typeof eventBusSettings>["con
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-const dataStatement = ({ target, arn, event }: ServiceCall): ServiceRequest => {
+const dataStatement = ({ target, arn, paths }: ServiceCall): ServiceRequest => {
   const parameters = target.redshiftDataParameters;
-  const filled = (text: string | undefined): string | undefined => text && dynamicValue(text, event);
+  const filled = (text: string | undefined): string | undefined => text && dynamicValue(text, paths);
   const statements = parameters?.sqls ?? [];
   return targetCall(`RedshiftData.${statements.length > 0 ? "BatchExecuteStatement" : "ExecuteStatement"}`, "1.1", {
     ...(arn.service === "redshift" ? { ClusterIdentifier: nameIn(arn) } : { WorkgroupName: nameIn(arn) }),
@@ -44,21 +43,21 @@ const dataStatement = ({ target, arn, event }: ServiceCall): ServiceRequest => {
     StatementName: filled(parameters?.statementName),
     WithEvent: parameters?.withEvent,
     ...(statements.length > 0
-      ? { Sqls: statements.map((text) => dynamicValue(text, event)) }
+      ? { Sqls: statements.map((text) => dynamicValue(text, paths)) }
       : { Sql: filled(parameters?.sql) }),
   });
 };
 
 /** A request to `<api id>/<stage>/<method>/<path>`; the endpoint or its path names the API. */
-const restApiRequest = ({ target, arn, input, event }: ServiceCall): ServiceRequest => {
+const restApiRequest = ({ target, arn, input, paths }: ServiceCall): ServiceRequest => {
   const [, stage = "", method = "", ...rest] = arn.resource.split("/");
   const { pathParameterValues = [], queryStringParameters = {}, headerParameters = {} } = target.httpParameters ?? {};
   const values = [...pathParameterValues];
-  const path = rest.join("/").replaceAll("*", () => encodeURIComponent(dynamicValue(values.shift() ?? "", event)));
+  const path = rest.join("/").replaceAll("*", () => encodeURIComponent(dynamicValue(values.shift() ?? "", paths)));
   const filled = (parameters: Readonly<Record<string, string>>): (readonly [string, string])[] =>
-    Object.entries(parameters).map(([name, value]) => [name.toLowerCase(), dynamicValue(value, event)]);
+    Object.entries(parameters).map(([name, value]) => [name.toLowerCase(), dynamicValue(value, paths)]);
   const query = new URLSearchParams(
-    Object.entries(queryStringParameters).map(([name, value]): [string, string] => [name, dynamicValue(value, event)]),
+    Object.entries(queryStringParameters).map(([name, value]): [string, string] => [name, dynamicValue(value, paths)]),
   );
   return {
     method: method === "*" ? "POST" : method,
@@ -110,7 +109,7 @@ export const serviceKinds: readonly ServiceKind[] = [
       targetCall("Kinesis_20131202.PutRecord", "1.1", {
         StreamName: nameIn(call.arn),
         Data: base64(call.input),
-        PartitionKey: partitionKey(call.target, call.event, call.eventId),
+        PartitionKey: partitionKey(call.target, call.paths, call.eventId),
       }),
   },
   {
@@ -233,11 +232,11 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "opsitem",
     endpoint: "ssm",
     action: "ssm:CreateOpsItem",
-    request: ({ input, event }) =>
+    request: ({ input, event, paths }) =>
       targetCall("AmazonSSM.CreateOpsItem", "1.1", {
-        Title: String(parseJson(readPath(event, "$.detail-type") ?? '""')),
+        Title: String(parseJson(paths.read("$.detail-type") ?? '""')),
         Description: input.slice(0, 2_048),
-        Source: String(parseJson(readPath(event, "$.source") ?? '""')).slice(0, 128),
+        Source: String(parseJson(paths.read("$.source") ?? '""')).slice(0, 128),
         OperationalData: { event: { Type: "String", Value: event } },
       }),
   },
@@ -265,13 +264,13 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "pipeline/",
     endpoint: "sagemaker",
     action: "sagemaker:StartPipelineExecution",
-    request: ({ target, arn, event, deliveryId }) =>
+    request: ({ target, arn, paths, deliveryId }) =>
       targetCall("SageMaker.StartPipelineExecution", "1.1", {
         PipelineName: nameIn(arn),
         ClientRequestToken: deliveryId,
         PipelineParameters: target.sageMakerPipelineParameters?.pipelineParameterList.map(({ name, value }) => ({
           Name: name,
-          Value: dynamicValue(value, event),
+          Value: dynamicValue(value, paths),
         })),
       }),
   },

@@ -1,5 +1,6 @@
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Arn } from "../../kit/arn/arn.ts";
+import type { PathReader } from "../json/json-path.ts";
 
 /** What a request to a service is made from. */
 export interface ServiceCall {
@@ -12,6 +13,8 @@ export interface ServiceCall {
   readonly ownInput: Readonly<Record<string, unknown>> | undefined;
   /** The whole event as JSON. */
   readonly event: string;
+  /** Reads its paths. */
+  readonly paths: PathReader;
   readonly eventId: string;
   /** The same in all attempts of a delivery and in no other delivery, so that a service may drop repetitions. */
   readonly deliveryId: string;

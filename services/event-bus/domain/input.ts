@@ -15,7 +15,8 @@ interface Invocation {
 
 /**
  * The input of a target: its constant, a part of the event, its filled template, or the whole event. Undefined if the
- * filled template is not JSON. A path to an absent value results in an empty string. Throws FilledTooLongError.
+ * filled template is not JSON. A path to an absent value results in an empty string. Throws FilledTooLongError
+ * and PathsTooCostlyError.
  */
 export const targetInput = (invocation: Invocation): string | undefined => {
   const { event, target } = invocation;

@@ -1,4 +1,4 @@
-import { readPath } from "../json/json-path.ts";
+import { PathReader } from "../json/json-path.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Variables that a template may use without mapping them. */
@@ -30,7 +30,7 @@ interface TemplateValues {
  * Characters of a filled template. The largest event fits in several times, but not as often as a template can repeat
  * it.
  */
-export const filledCharactersMax = 1_048_576;
+const filledCharactersMax = 1_048_576;
 
 /** A filled template would be longer than `filledCharactersMax`. */
 export class FilledTooLongError extends Error {
@@ -46,7 +46,8 @@ export class FilledTooLongError extends Error {
  * text. Any other is JSON: a value is inserted as JSON, or as plain text inside a string. Plain text is a string
  * without its quotes and escapes, an object or list without any quotes, and anything else in its written form. Inside
  * a string of JSON an object or list keeps its quotes, so that the result is not JSON. An absent value is an empty
- * string. Values are not escaped. Undefined if the result of a JSON template is not JSON. Throws FilledTooLongError.
+ * string. Values are not escaped. Undefined if the result of a JSON template is not JSON. Throws FilledTooLongError
+ * and PathsTooCostlyError.
  */
 export const fillInputTemplate = (template: string, values: TemplateValues): string | undefined => {
   const isText = template.trimStart().startsWith('"');
@@ -77,15 +78,17 @@ const fill = (template: string, values: VariableValues, isText: boolean): string
 /** The values of a template's variables. Each is read from the event once, however often the template uses it. */
 class VariableValues {
   readonly #values: TemplateValues;
+  readonly #event: PathReader;
   readonly #json = new Map<string, string | undefined>();
   readonly #plain = new Map<string, string>();
 
   constructor(values: TemplateValues) {
     this.#values = values;
+    this.#event = new PathReader(values.event);
   }
 
   json(name: string): string | undefined {
-    if (!this.#json.has(name)) this.#json.set(name, valueOf(name, this.#values));
+    if (!this.#json.has(name)) this.#json.set(name, this.#valueOf(name));
     return this.#json.get(name);
   }
 
@@ -97,6 +100,13 @@ class VariableValues {
     }
     return plain;
   }
+
+  #valueOf(name: string): string | undefined {
+    const { paths, predefined } = this.#values;
+    const path = Object.hasOwn(paths, name) ? paths[name] : undefined;
+    if (path !== undefined) return this.#event.read(path);
+    return Object.hasOwn(predefined, name) ? predefined[name] : undefined;
+  }
 }
 
 const endsInString = (text: string, beginsInString: boolean): boolean => {
@@ -106,12 +116,6 @@ const endsInString = (text: string, beginsInString: boolean): boolean => {
     else if (text[at] === "\\" && isInString) at += 1;
   }
   return isInString;
-};
-
-const valueOf = (name: string, values: TemplateValues): string | undefined => {
-  const path = Object.hasOwn(values.paths, name) ? values.paths[name] : undefined;
-  if (path !== undefined) return readPath(values.event, path);
-  return Object.hasOwn(values.predefined, name) ? values.predefined[name] : undefined;
 };
 
 const isComposed = (json: string | undefined): boolean =>

@@ -4,10 +4,11 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { eventJson } from "../domain/envelope.ts";
-import { readPath } from "../json/json-path.ts";
+import { PathReader } from "../json/json-path.ts";
 import type { EventKey } from "../store/event.ts";
 import { holdEvent, releaseEvent } from "../store/event.ts";
 import type { Lane } from "../store/ordered-delivery.ts";
@@ -29,11 +30,13 @@ export const enqueueOrdered = async (
   remembered?: EventRecord,
 ): Promise<string[]> => {
   const ordered = plans.flatMap((plan) => plan.ordered);
-  const json = eventJson(event);
+  const paths = new PathReader(eventJson(event), Infinity);
+  const turn = new Turn();
   const encoded = encodeEvent(key, remembered);
   const holders: string[] = [];
   for (const each of ordered) {
-    const value = readPath(json, each.keyPath);
+    if (turn.isOver) await turn.next();
+    const value = paths.read(each.keyPath);
     if (value === undefined) holders.push(enqueueDelivery(jobs, transaction, encoded, each));
     else {
       const lane = { account: key.account, lane: laneOf(each.scope, value) };

@@ -4,10 +4,14 @@ export const openBrace = 0x7b;
 export const openBracket = 0x5b;
 /** The UTF-16 code of `"`. */
 export const quote = 0x22;
-const closeBrace = 0x7d;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-const colon = 0x3a;
+/** The UTF-16 code of `}`. */
+export const closeBrace = 0x7d;
+/** The UTF-16 code of `]`. */
+export const closeBracket = 0x5d;
+/** The UTF-16 code of `,`. */
+export const comma = 0x2c;
+/** The UTF-16 code of `:`. */
+export const colon = 0x3a;
 const backslash = 0x5c;
 
 /**

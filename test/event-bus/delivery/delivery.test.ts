@@ -187,6 +187,36 @@ describe("a delivery", () => {
     expect((await deadLetters()).map(({ letter }) => letter.errorCode)).toEqual(["INVALID_JSON"]);
   });
 
+  // The target's own settings, each of which takes its values from the event by costly paths.
+  const costly = Object.fromEntries(
+    Array.from({ length: 90 }, (_, index) => [`p${index}`, `$.detail.list[*].k${index}`]),
+  );
+  test.each([
+    [
+      {
+        inputTransformer: {
+          inputPathsMap: costly,
+          inputTemplate: `[${Object.keys(costly)
+            .map((name) => `<${name}>`)
+            .join()}]`,
+        },
+      },
+    ],
+    [{ httpParameters: { headerParameters: costly } }],
+  ])("whose paths pass too much of its event goes to the dead letters", async (target) => {
+    const { client, app, deadLetters } = await startHarness();
+    const shop = await openShop(client, { target });
+    await shop.sell({ list: Array.from({ length: 40_000 }, () => ({})) });
+    await app.jobs.idle();
+    expect(shop.till.received).toEqual([]);
+    expect((await deadLetters()).map(({ letter }) => [letter.errorCode, letter.errorMessage])).toEqual([
+      [
+        "RESOURCE_LIMIT_EXCEEDED",
+        "The delivery cannot be made: the paths pass more than 10000000 characters of the event.",
+      ],
+    ]);
+  });
+
   test("to a destination or connection that is gone is told as such", async () => {
     const { client, app, deadLetters } = await startHarness();
     const shop = await openShop(client);

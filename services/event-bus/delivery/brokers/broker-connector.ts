@@ -4,6 +4,7 @@ import { hasPlace, parseBrokerTarget } from "../../domain/broker.ts";
 import { eventJson } from "../../domain/envelope.ts";
 import { classifyStatus } from "../../domain/http-outcome.ts";
 import { webhookHeaders } from "../../domain/webhook-signature.ts";
+import { PathReader } from "../../json/json-path.ts";
 import { contentHeaders } from "../api-request.ts";
 import type { AttemptContent } from "../attempt-content.ts";
 import { attemptContent } from "../attempt-content.ts";
@@ -44,7 +45,7 @@ export const brokerConnector =
     const message = {
       place: named.place,
       id: attempt.deliveryId,
-      key: partitionKey(attempt.target, eventJson(attempt.event), attempt.event.id),
+      key: partitionKey(attempt.target, new PathReader(eventJson(attempt.event)), attempt.event.id),
       body: content.body,
       contentType: content.contentType ?? "application/json",
       attributes: content.attributes,
