@@ -7,8 +7,12 @@ import { file_google_rpc_error_details as errorDetails } from "../../../gen/goog
 import type { ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Handlers } from "./handlers.ts";
 import type { OfferedService } from "./route.ts";
+
+/** Calls at the same time: anybody may ask, and leave an answer of 200 KB where it waits for its reader. */
+const callsMax = 100;
 
 type Question = MessageShape<typeof ServerReflectionRequestSchema>["messageRequest"];
 
@@ -24,10 +28,17 @@ export const reflectionBindings = (services: readonly DescService[]): readonly O
     return answerQuestion(question, offered, files, registry);
   };
   // The two versions differ only in their package name, so one handler, typed for the first, serves both.
+  let calls = 0;
   const handlers: Handlers<typeof ServerReflection, undefined> = {
     async *serverReflectionInfo(requests) {
-      for await (const { host, messageRequest } of requests)
-        yield { validHost: host, originalRequest: { host, messageRequest }, messageResponse: answer(messageRequest) };
+      if (calls >= callsMax) throw new ProtocolError(Code.ResourceExhausted, "Too many ask for reflection.");
+      calls += 1;
+      try {
+        for await (const { host, messageRequest } of requests)
+          yield { validHost: host, originalRequest: { host, messageRequest }, messageResponse: answer(messageRequest) };
+      } finally {
+        calls -= 1;
+      }
     },
   };
   return [ServerReflection, ServerReflectionAlpha].map((service) => ({

@@ -164,6 +164,24 @@ describe("reflection", () => {
     expect(answer?.messageResponse.case).toBe("fileDescriptorResponse");
   });
 
+  test("is given to a hundred calls at the same time, and to others when these have ended", async () => {
+    ({ server } = await startTestServer());
+    const client = createClient(ServerReflection, open("grpc", "alice"));
+    const stop = new AbortController();
+    const question = create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } });
+    const held = async function* () {
+      yield question;
+      await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+    };
+    const calls = Array.from({ length: 100 }, () => client.serverReflectionInfo(held())[Symbol.asyncIterator]());
+    for (const call of calls) expect((await call.next()).value?.messageResponse.case).toBe("listServicesResponse");
+    const ask = () => Array.fromAsync(client.serverReflectionInfo(createAsyncIterable([question])));
+    await expect(ask()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    stop.abort();
+    for (const call of calls) expect((await call.next()).done).toBe(true);
+    expect(await ask()).toHaveLength(1);
+  });
+
   test("lists the services and their methods", async () => {
     ({ server } = await startTestServer());
     const { stdout } = await curl("--protocol", "grpc", "--list-methods", server.url);
