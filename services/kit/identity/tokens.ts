@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
+import { hash } from "node:crypto";
 
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from "jose";
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from "jose";
 import type { JWTPayload } from "jose";
 import { LRUCache } from "lru-cache";
 
@@ -45,6 +46,8 @@ const keptMsMax = tokenLifetimeMsMax + clockDifferenceMsMax;
 /** Of 10 KiB of policies and 6 KiB of the session's, in base64, and the rest. */
 export const tokenBytesMax = 24 * 1024;
 const cachedTokensMax = 10_000;
+/** Tokens with a wrong signature that are remembered by their digests. */
+const forgedTokensMax = 1_000;
 const reloadIntervalMs = 1_000;
 
 /** A key pair that signs tokens; its name is the issuer. */
@@ -130,20 +133,28 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock } = options;
   const audience = typeof options.audience === "string" ? options.audience : [...options.audience];
   const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({ max: cachedTokensMax });
+  const forged = new LRUCache<string, true>({ max: forgedTokensMax });
   const findKey = keyFinder(options.publicKeys, clock, () => verified.clear());
   const read = async (token: string): Promise<{ caller: Caller; expiresAtMs: number }> => {
     const { alg, kid } = readHeader(token);
     const key = await findKey(kid);
     // The algorithm is the key's: what the token says of it is compared and never followed.
     if (key === undefined || key.algorithm !== alg) throw new UnauthenticatedError("untrusted");
+    // Verifying a signature of ES384 takes more than all else, so what can be refused without it is.
+    checkTerms(decodeJwt(token), { issuer: key.issuer, audience, nowMs: clock.now() });
+    const digest = hash("sha256", token, "base64");
+    if (forged.has(digest)) throw new UnauthenticatedError("untrusted");
     const { payload } = await jwtVerify(token, key.publicKey, {
       algorithms: [key.algorithm],
       issuer: key.issuer,
       audience,
       currentDate: new Date(clock.now()),
       requiredClaims: ["iat", "exp"],
+    }).catch((error: unknown) => {
+      // A key id is made of the key, so no other key will ever fit the token.
+      if (error instanceof errors.JWSSignatureVerificationFailed) forged.set(digest, true);
+      throw error;
     });
-    checkLifetime(payload, clock.now());
     const policies = await policiesOf(payload, options.findPolicies);
     return { caller: fromClaims(payload, key.issuer, policies), expiresAtMs: (payload.exp ?? 0) * 1000 };
   };
@@ -165,8 +176,21 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
   };
 };
 
-/** Throws for a token that lives longer than any minter makes one, or that was made in the future. */
-const checkLifetime = ({ iat = 0, exp = 0 }: JWTPayload, nowMs: number): void => {
+interface ExpectedTerms {
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  readonly nowMs: number;
+}
+
+/**
+ * Throws for a token of another issuer or for other processes, one whose time has passed, that lives longer than any
+ * minter makes one, or that was made in the future.
+ */
+const checkTerms = (claims: JWTPayload, { issuer, audience, nowMs }: ExpectedTerms): void => {
+  const { iss, aud = [], iat, exp } = claims;
+  if (iss !== issuer || typeof iat !== "number" || typeof exp !== "number") throw new UnauthenticatedError("untrusted");
+  if (![audience].flat().some((name) => [aud].flat().includes(name))) throw new UnauthenticatedError("audience");
+  if (exp <= Math.floor(nowMs / 1000)) throw new UnauthenticatedError("expired");
   const isAhead = iat * 1000 > nowMs + clockDifferenceMsMax;
   if (isAhead || (exp - iat) * 1000 > tokenLifetimeMsMax) throw new UnauthenticatedError("untrusted");
 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 
 import { decodeJwt, SignJWT } from "jose";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { anonymousCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
@@ -318,6 +318,16 @@ describe("a verifier refuses", () => {
     ["a life without an end", () => signed(claims, { expires: 253_402_300_799 }), "untrusted"],
     ["a token of the future", () => signed(claims, { issued: 1_767_323_045 + 6 }), "untrusted"],
     ["a token whose time has passed", () => signed(claims, { expires: 1_767_323_045 }), "expired"],
+    [
+      "changed claims whose time has passed, before the signature is verified",
+      async () => tampered(await signed(claims, { expires: 1_767_323_045 })),
+      "expired",
+    ],
+    [
+      "changed claims for another audience, before the signature is verified",
+      async () => tampered(await signed(claims, { audience: "elsewhere" })),
+      "audience",
+    ],
     ["an account that is not 12 digits", () => signed({ ...claims, account: "1" }), "malformed"],
     ["policies that are not texts", () => signed({ ...claims, policies: [1] }), "malformed"],
     ["policies both carried and named", () => signed({ ...claims, policies_digest: "d" }), "malformed"],
@@ -361,6 +371,16 @@ describe("a verifier refuses", () => {
   ])("%s", async ([, token, reason]) => {
     const { verifier } = party();
     await expect(verifier.verify(await token())).rejects.toMatchObject({ name: "UnauthenticatedError", reason });
+  });
+
+  test("a wrong signature that it has seen before without verifying it again", async () => {
+    const { verifier, minter } = party();
+    const verify = vi.spyOn(crypto.subtle, "verify");
+    onTestFinished(() => verify.mockRestore());
+    const forged = tampered(await minter.mint(alice, "storage"));
+    for (let count = 0; count < 3; count += 1)
+      await expect(verifier.verify(forged)).rejects.toMatchObject({ reason: "untrusted" });
+    expect(verify).toHaveBeenCalledTimes(1);
   });
 
   test("a token that it has accepted before, from the moment of its expiry", async () => {
