@@ -23,6 +23,22 @@ export const eventually = async <T>(
   }
 };
 
+/**
+ * Waits until nothing is left, for as long as it takes: fails once as much has been left for `stillMs`. For work whose
+ * duration depends on the machine.
+ */
+export const untilNoneLeft = async (left: () => number, what: string, stillMs = 60_000): Promise<void> => {
+  for (let before = Number.POSITIVE_INFINITY; before > 0;)
+    before = await eventually(
+      () => {
+        const now = left();
+        return now === 0 || now < before ? { now } : undefined;
+      },
+      `${what}, and ${before} are left`,
+      stillMs,
+    ).then(({ now }) => now);
+};
+
 /** Waits until a change has acted: what is declared or kept of identities acts on all requests within a second. */
 export const aSecondAfter = (ms: number): Promise<boolean> =>
   eventually(() => Date.now() - ms >= 1_000, "a second has passed since the change");
