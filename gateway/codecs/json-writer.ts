@@ -45,7 +45,7 @@ const writeField = (
     case "map":
       return writeMap(field, value as Record<string, unknown>, spelling, field.constraints.isRequired);
     default:
-      if (isUnset(desc, value) && !field.constraints.isRequired) return undefined;
+      if (isUnset(desc, value) && !field.constraints.isRequired && !field.isWrittenEmpty) return undefined;
       return writeSimple(field, value, spelling);
   }
 };

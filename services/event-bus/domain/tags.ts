@@ -1,11 +1,18 @@
 import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
+import { findReservedTagKey } from "../../kit/tags/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
 /** The number of tags that one resource may have. */
 export const tagsMax = 50;
 
-/** Throws DUPLICATE_ENTRY if two tags have the same key. */
+/** Throws PARAMETER_REFUSED if a key is reserved for the system, and DUPLICATE_ENTRY if two tags have the same key. */
 export const refuseTags = (tags: readonly Tag[]): void => {
+  const reserved = findReservedTagKey(tags.map(({ key }) => key));
+  if (reserved !== undefined)
+    throw fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: "Tags",
+      reason: `Keys that begin with ${reserved.prefix} are reserved.`,
+    });
   const keys = new Set<string>();
   for (const { key } of tags) {
     if (keys.has(key)) throw fault(ErrorReason.DUPLICATE_ENTRY, { kind: "tag key", key });

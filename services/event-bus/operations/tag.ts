@@ -4,7 +4,7 @@
  * All operations check, in order:
  * 1. the ARN is that of a bus or a rule;
  * 2. the caller's account owns it;
- * 3. in TagResource, no key is given twice;
+ * 3. in TagResource, no key is reserved, and none is given twice;
  * 4. the bus or rule exists;
  * 5. in TagResource, it would not have more than fifty tags.
  */

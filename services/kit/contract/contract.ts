@@ -20,6 +20,7 @@ import {
   timestamp_format,
   TimestampFormat,
   wrapper,
+  written_empty,
   xml_attribute,
   xml_flattened,
   xml_member_name,
@@ -57,6 +58,8 @@ export interface FieldContract extends FieldSpellings {
   readonly isMediaTypeJson: boolean;
   /** Answers of PROTOCOL_QUERY have the text percent-encoded. */
   readonly isPercentEncoded: boolean;
+  /** JSON has the text also where it is empty. */
+  readonly isWrittenEmpty: boolean;
   /** Over HTTP the text is the URL of the request, less its query. */
   readonly isRequestUrl: boolean;
   /** Over HTTP the field is an event of the stream that the payload is. */
@@ -204,6 +207,7 @@ const readField = (desc: DescField): FieldContract => {
     timestampFormat: readOption(desc, timestamp_format),
     isMediaTypeJson: readOption(desc, media_type_json),
     isPercentEncoded: readOption(desc, percent_encoded),
+    isWrittenEmpty: readOption(desc, written_empty),
     isRequestUrl: readOption(desc, http_request_url),
     isEvent: readOption(desc, http_event_stream),
     ignoresCase: readOption(desc, ignore_case),

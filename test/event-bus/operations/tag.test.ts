@@ -57,6 +57,26 @@ describe("tags", () => {
     expect(await refusalOf(client.listTagsForResource({ resourceArn }))).toBe(refusal);
   });
 
+  test("may have empty values, which are listed also where none was given", async () => {
+    const { client } = await startHarness({ works: false });
+    const resourceArn = `${prefix}:event-bus/default`;
+    await client.tagResource({ resourceArn, tags: [{ key: "a", value: "" }, { key: "b" }] });
+    const { tags } = await client.listTagsForResource({ resourceArn });
+    expect(tags.map(({ key, value }) => [key, value])).toEqual([
+      ["a", ""],
+      ["b", ""],
+    ]);
+  });
+
+  test("are refused with a reserved key", async () => {
+    const { client } = await startHarness({ works: false });
+    const tags = [{ key: "AWS:owner", value: "x" }];
+    const refusal = "PARAMETER_REFUSED: Parameter Tags is not valid. Reason: Keys that begin with aws: are reserved.";
+    expect(await refusalOf(client.tagResource({ resourceArn: `${prefix}:event-bus/default`, tags }))).toBe(refusal);
+    expect(await refusalOf(client.createEventBus({ name: "orders", tags }))).toBe(refusal);
+    expect(await refusalOf(client.putRule({ name: "all", eventPattern: '{"source":["x"]}', tags }))).toBe(refusal);
+  });
+
   test("are refused with a key given twice, and beyond fifty", async () => {
     const { client } = await startHarness({ works: false });
     const resourceArn = `${prefix}:event-bus/default`;

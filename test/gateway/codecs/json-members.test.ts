@@ -7,7 +7,10 @@ import {
   ListTagsForResourceResponseSchema,
   PutProfileObjectTypeRequestSchema,
 } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
-import { StartReplayRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import {
+  ListTagsForResourceResponseSchema as BusTagsSchema,
+  StartReplayRequestSchema,
+} from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { GetRouteResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { ErrorCode } from "../../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
 import { readMembers, writeMembers } from "../../../gateway/codecs/rest-json.ts";
@@ -101,6 +104,15 @@ test("a map that is always there is written when it is empty", () => {
     spellingOf(amzDialect),
   );
   expect(String(body)).toBe('{"tags":{}}');
+});
+
+test("a tag of the event bus has its value also where that is empty", () => {
+  const { body } = writeMembers(
+    create(BusTagsSchema, { tags: [{ key: "a" }, { key: "b", value: "c" }] }),
+    BusTagsSchema,
+    spellingOf(amzDialect),
+  );
+  expect(String(body)).toBe('{"Tags":[{"Key":"a","Value":""},{"Key":"b","Value":"c"}]}');
 });
 
 test("the code of a failed health check has no underscores in the documented dialect", () => {

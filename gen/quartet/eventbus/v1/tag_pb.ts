@@ -6,6 +6,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_quartet_traits_v1_binding } from "../../traits/v1/binding_pb.ts";
 import { file_quartet_traits_v1_constraint } from "../../traits/v1/constraint_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -13,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/v1/tag.proto.
  */
 export const file_quartet_eventbus_v1_tag: GenFile = /*@__PURE__*/
-  fileDesc("Ch1xdWFydGV0L2V2ZW50YnVzL3YxL3RhZy5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSI5CgNUYWcSGgoDa2V5GAEgASgJQg3ArB8ByqwfBQgBEIABEhYKBXZhbHVlGAIgASgJQgfKrB8DEIACYgZwcm90bzM", [file_quartet_traits_v1_constraint]);
+  fileDesc("Ch1xdWFydGV0L2V2ZW50YnVzL3YxL3RhZy5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSI9CgNUYWcSGgoDa2V5GAEgASgJQg3ArB8ByqwfBQgBEIABEhoKBXZhbHVlGAIgASgJQgvQpx8ByqwfAxCAAmIGcHJvdG8z", [file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
 
 /**
  * A label that a person puts on a resource. Keys are unique within a resource.
