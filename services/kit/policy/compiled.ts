@@ -75,6 +75,8 @@ export class SpelledRequest {
 export interface CompiledStatement {
   readonly statement: Statement;
   readonly principal: (request: SpelledRequest) => boolean;
+  /** The same without the accounts that it names, as which alone nobody of them is allowed anything. */
+  readonly principalItself: (request: SpelledRequest) => boolean;
   readonly action: (request: SpelledRequest) => boolean;
   readonly resource: (request: SpelledRequest) => boolean;
   readonly conditions: readonly { readonly key: string; readonly holds: ConditionTest }[];
@@ -161,9 +163,13 @@ const compile = (statement: Statement, spelling: PolicySpelling, hasVariables: b
     work: MatchingWork,
   ): string | undefined => replaceVariables(text, context, spelling, isPattern, work);
   const reading = { key: spelling.key, arn: spelling.arn, ...(hasVariables && { resolve }) };
+  const principal = selection(statement.principal, (each) => principalTest(each, spelling));
   return {
     statement,
-    principal: selection(statement.principal, (principal) => principalTest(principal, spelling)),
+    principal,
+    principalItself: namesAccounts(statement.principal)
+      ? selection(withoutAccounts(statement.principal), (each) => principalTest(each, spelling))
+      : principal,
     action: selection(statement.action, (pattern) => {
       const fits = textTest(spelling.action(pattern).toLowerCase());
       return ({ action, work }) => fits(action, work);
@@ -193,6 +199,14 @@ const selection = <T>(selected: Selection<T> | undefined, testOf: (entry: T) => 
   if (tests.length === 1 && only !== undefined) return isNegated ? (request) => !only(request) : only;
   return (request) => tests.some((test) => test(request)) !== isNegated;
 };
+
+const namesAccounts = (principals: Statement["principal"]): principals is Selection<Principal> =>
+  principals?.isNegated === false && principals.entries.some(({ kind }) => kind === "account");
+
+const withoutAccounts = ({ isNegated, entries }: Selection<Principal>): Selection<Principal> => ({
+  isNegated,
+  entries: entries.filter(({ kind }) => kind !== "account"),
+});
 
 const principalTest = (principal: Principal, spelling: PolicySpelling): Test => {
   const { kind, value } = principal;

@@ -63,7 +63,8 @@ export interface Explanation extends Decision {
 
 /**
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
- * needs none; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
+ * needs none, but a resource policy that names the account leaves it to the account's own policies which of its users
+ * and roles may; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
  * has no policies. Everything else is denied. Of all this a narrowed session may do only what its session policies
  * allow, and what a resource policy of its own account grants to the session by its own ARN. What policies speak about
  * only after more comparing than `work` allows is denied.
@@ -86,7 +87,8 @@ export const explain = (
   work = new MatchingWork(),
 ): Explanation => {
   const { because, at } = decide(request, policies, spelling, work);
-  const nearMisses = [...nearMissesOf(new SpelledRequest(request, spelling, work), policies, spelling)];
+  const spelled = new SpelledRequest(request, spelling, work);
+  const nearMisses = [...nearMissesOf(spelled, policies, spelling, isWithinAccount(request))];
   return {
     isAllowed: isAllow(because),
     because,
@@ -162,7 +164,7 @@ const outcomeOf = (
   if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
   const session = policies.session && findBoth("session", policies.session, spelled, spelling);
   if (session?.deny !== undefined) return { because: "explicit-deny", at: session.deny };
-  const resource = findBoth("resource", policies.resource, spelled, spelling);
+  const resource = findBoth("resource", policies.resource, spelled, spelling, isWithinAccount(request));
   if (resource.deny !== undefined) return { because: "explicit-deny", at: resource.deny };
 
   const outcome = allowOf(request, identity.allow, resource.allow, policies.isGrantedByOwner === true);
@@ -172,14 +174,18 @@ const outcomeOf = (
   return own === undefined ? { because: "no-session-allow", at: undefined } : { because: "resource-policy", at: own };
 };
 
+const isWithinAccount = ({ requester, ownerAccountId }: PolicyRequest): boolean =>
+  !requester.isAnonymous && requester.accountId === ownerAccountId;
+
 /** What the policies and grants allow where no statement denies, before a session is narrowed. */
 const allowOf = (
-  { requester, ownerAccountId }: PolicyRequest,
+  request: PolicyRequest,
   identity: StatementPlace | undefined,
   resource: StatementPlace | undefined,
   isGranted: boolean,
 ): Outcome => {
-  if (!requester.isAnonymous && requester.accountId === ownerAccountId) {
+  const { requester } = request;
+  if (isWithinAccount(request)) {
     if (requester.isRoot) return { because: "owner", at: undefined };
     if (identity !== undefined) return { because: "identity-policy", at: identity };
     if (resource !== undefined) return { because: "resource-policy", at: resource };
@@ -215,18 +221,23 @@ interface Found {
   readonly allow: StatementPlace | undefined;
 }
 
-/** The first statement of each effect of one side that speaks about the request; a deny ends the search. */
+/**
+ * The first statement of each effect of one side that speaks about the request; a deny ends the search. With
+ * `itself`, the first allow that names the requester by more than its account.
+ */
 const findBoth = (
   side: StatementPlace["side"],
   policies: readonly Policy[],
   request: SpelledRequest,
   spelling: PolicySpelling,
+  itself = false,
 ): Found => {
   let allow: StatementPlace | undefined;
   for (const [policy, document] of policies.entries())
     for (const [index, each] of compiled(document, spelling).about(request)) {
       if (each.statement.effect === "Allow" && allow !== undefined) continue;
       if (!covers(each, request)) continue;
+      if (each.statement.effect === "Allow" && itself && !each.principalItself(request)) continue;
       const place = { side, policy, statement: index, sid: each.statement.sid };
       if (each.statement.effect === "Deny") return { deny: place, allow };
       allow = place;
@@ -246,10 +257,15 @@ function* placed(
 }
 
 /** The statements that fail the request by one element, as many as work allows. */
-function* nearMissesOf(request: SpelledRequest, policies: PolicySet, spelling: PolicySpelling): Generator<NearMiss> {
+function* nearMissesOf(
+  request: SpelledRequest,
+  policies: PolicySet,
+  spelling: PolicySpelling,
+  isWithin: boolean,
+): Generator<NearMiss> {
   for (const { place, statement } of placed(policies, spelling, ["identity", "session", "resource"])) {
     const failures = withinWork(
-      () => failuresOf(statement, request),
+      () => failuresOf(statement, request, isWithin && place.side === "resource"),
       () => undefined,
     );
     if (failures === undefined) return;
@@ -258,10 +274,20 @@ function* nearMissesOf(request: SpelledRequest, policies: PolicySet, spelling: P
   }
 }
 
-const failuresOf = (statement: CompiledStatement, request: SpelledRequest): Pick<NearMiss, "failed" | "key">[] => [
+const failuresOf = (
+  statement: CompiledStatement,
+  request: SpelledRequest,
+  itself: boolean,
+): Pick<NearMiss, "failed" | "key">[] => [
   ...(["principal", "action", "resource"] as const)
     .filter((element) => !statement[element](request))
     .map((failed) => ({ failed })),
+  ...(statement.statement.effect === "Allow" &&
+  itself &&
+  statement.principal(request) &&
+  !statement.principalItself(request)
+    ? [{ failed: "principal" as const }]
+    : []),
   ...statement.conditions
     .filter(({ holds }) => !holds(request.context, request.work))
     .map(({ key }) => ({ failed: "condition" as const, key })),

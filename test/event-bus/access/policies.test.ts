@@ -156,8 +156,14 @@ describe("on the bus orders", () => {
     [
       "a user whom the policy allows",
       userWith(),
-      [{ ...allow("events:PutEvents", orders), Principal: { AWS: ownerAccount } }],
+      [{ ...allow("events:PutEvents", orders), Principal: { AWS: userWith().principalArn } }],
       "+--------",
+    ],
+    [
+      "a user whose account the policy names",
+      userWith(),
+      [{ ...allow("events:PutEvents", orders), Principal: { AWS: ownerAccount } }],
+      "e--------",
     ],
     ["a user whom the policy denies", userWith(allow("*")), [{ ...deny("events:Put*"), ...everybody }], "e++--+-++"],
     [

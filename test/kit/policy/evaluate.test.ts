@@ -270,22 +270,22 @@ const rows: readonly Row[] = [
     because: "resource-policy",
   },
   {
-    what: "principal: the account by id",
+    what: "principal: the account by id, which leaves it to the account's own policies",
     requester: alice,
     resource: [statement({ Principal: { AWS: owner } })],
-    because: "resource-policy",
+    because: "no-allow",
   },
   {
-    what: "principal: the account by its root ARN",
-    requester: alice,
+    what: "principal: the account by its root ARN, which leaves it to the account's own policies",
+    requester: session,
     resource: [statement({ Principal: { AWS: `arn:aws:iam::${owner}:root` } })],
-    because: "resource-policy",
+    because: "no-allow",
   },
   {
-    what: "principal: the documented member name",
+    what: "principal: the account by the documented member name",
     requester: alice,
     resource: [statement({ Principal: { SVC: owner } })],
-    because: "resource-policy",
+    because: "no-allow",
   },
   {
     what: "principal: another account",
@@ -308,7 +308,7 @@ const rows: readonly Row[] = [
   {
     what: "principal: one of several",
     requester: alice,
-    resource: [statement({ Principal: { AWS: ["444455556666", owner] } })],
+    resource: [statement({ Principal: { AWS: ["444455556666", alice.principalArn] } })],
     because: "resource-policy",
   },
   {

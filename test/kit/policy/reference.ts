@@ -32,7 +32,10 @@ export interface Documents {
 export const isAllowedByReference = (request: PolicyRequest, documents: Documents): boolean => {
   const { requester, ownerAccountId } = request;
   const identity = documents.identity.flatMap((document) => rulesFor(document, request));
-  const resource = documents.resource.flatMap((document) => rulesFor(document, request));
+  const isWithin = !requester.isAnonymous && requester.accountId === ownerAccountId;
+  const resource = documents.resource
+    .map((document) => (isWithin ? withoutAccount(document, ownerAccountId) : document))
+    .flatMap((document) => rulesFor(document, request));
   const session = documents.session?.flatMap((document) => rulesFor(document, request));
   if ([...identity, ...resource, ...(session ?? [])].includes("Deny")) return false;
   const sessionAllows = session === undefined || session.includes("Allow");
@@ -55,6 +58,19 @@ const grantsByOwnArn = ({ Version, Statement }: Document, request: PolicyRequest
       (rule.Principal["AWS"] ?? []).some((name) => publicText(name) === publicText(request.requester.principalArn)) &&
       fits(rule, Version, request),
   );
+
+/** Whoever a resource policy allows something as one of its own account, it allows nothing yet. */
+const withoutAccount = ({ Version, Statement }: Document, account: string): Document => ({
+  Version,
+  Statement: Statement.map((rule) => {
+    if (rule.Effect === "Deny" || typeof rule.Principal !== "object") return rule;
+    const AWS = (rule.Principal["AWS"] ?? []).filter((name) => !isAccount(name, account));
+    return { ...rule, Principal: { ...rule.Principal, AWS } };
+  }),
+});
+
+const isAccount = (name: string, account: string): boolean =>
+  name === account || publicText(name) === `arn:aws:iam::${account}:root`;
 
 /** The effects of the rules that fit. */
 const rulesFor = (document: Document, request: PolicyRequest): ("Allow" | "Deny")[] =>

@@ -64,7 +64,7 @@ describe("s3:GetObject on an object of account 111122223333 by a session", () =>
       "whose account the resource names, of which it was deprived",
       nightly,
       { session: [writes], resource: [to(reads, { AWS: owner })] },
-      "no-session-allow",
+      "no-allow",
     ],
     [
       "among everybody whom the resource names, of which it was deprived",

@@ -125,8 +125,14 @@ test.each<[string, Caller, object | readonly object[] | undefined, string]>([
   [
     "a user whom the policy names",
     userWith(),
-    { ...allow("refactor-spaces:GetEnvironment"), Principal: { AWS: ownerAccount } },
+    { ...allow("refactor-spaces:GetEnvironment"), Principal: { AWS: userWith().principalArn } },
     "+--------",
+  ],
+  [
+    "a user whose account the policy names",
+    userWith(),
+    { ...allow("refactor-spaces:GetEnvironment"), Principal: { AWS: ownerAccount } },
+    "---------",
   ],
   [
     "a user whom the policy denies",
