@@ -35,6 +35,8 @@ export interface AccessRules {
   readonly principal: string;
   /** The service's reasons, of which one has the role ACCESS_DENIED. */
   readonly errors: DescEnum;
+  /** The resource of actions that have none, where policies name it otherwise than `*`. */
+  readonly everything?: string;
 }
 
 /** What a service knows of the resource of a question. */
@@ -122,7 +124,7 @@ export const decideQuestions = async (
     for (const question of questions) {
       if (turn.isOver) await turn.next();
       costs.deciding.grow(stepsOfQuestion);
-      const resource = resourceOf(question, call) ?? (await resolve(question));
+      const resource = resourceOf(rules, question, call) ?? (await resolve(question));
       if (call.isQuestion === true && (resource.policies ?? []).length > 0) continue;
       const action = resource.action ?? question.permission.action;
       if (mayAct(rules, call, recorder, { action, resource, read: question.read }, costs)) continue;
@@ -147,8 +149,12 @@ const accessDenied = (
   roleFault(faultTable(errors), FaultRole.ACCESS_DENIED, { action: withPrefix(action, refusalPrefix), resource });
 
 /** The resources that are no service's own: nothing, and what other services' actions name. */
-const resourceOf = ({ permission, resource }: Question, { caller, app }: AccessCall): Resource | undefined => {
-  if (permission.template === "*") return { arn: "*", ownerAccountId: caller.accountId };
+const resourceOf = (
+  { everything = "*" }: AccessRules,
+  { permission, resource }: Question,
+  { caller, app }: AccessCall,
+): Resource | undefined => {
+  if (permission.template === "*") return { arn: everything, ownerAccountId: caller.accountId, shownAs: "*" };
   if (!permission.action.includes(":")) return undefined;
   const ownerAccountId = parseArn(resource)?.account ?? caller.accountId;
   const conditions = asksFor("resourcetag/", caller) ? roleTags(app.accounts, resource) : noConditions;

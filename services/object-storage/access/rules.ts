@@ -7,4 +7,6 @@ export const rules = accessRules({
   refusalPrefix: "s3",
   principal: "s3.amazonaws.com",
   errors: ErrorReasonSchema,
+  // Policies allow the listing of buckets on this, as documented, or on everything.
+  everything: "arn:aws:s3:::*",
 });

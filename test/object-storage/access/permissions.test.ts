@@ -115,6 +115,19 @@ test.each<AnyRow>([
   for (const missing of actions) expect(await decide(actions.filter((each) => each !== missing))).toBe("ACCESS_DENIED");
 });
 
+// the resource of a policy that allows the listing of buckets, as documents of the public service write it
+test.each([
+  ["arn:aws:s3:::*", "answered"],
+  ["arn:svc:object-storage:::*", "answered"],
+  ["*", "answered"],
+  ["arn:aws:s3:::photos", "ACCESS_DENIED"],
+  ["arn:aws:s3:::photos/*", "ACCESS_DENIED"],
+])("all buckets are listed with a policy on %s: %s", async (Resource, outcome) => {
+  const { app } = (await startWithBucket()).opened;
+  const allow = { Effect: "Allow", Action: ["s3:GetBucketLocation", "s3:ListAllMyBuckets"], Resource };
+  expect(await admissionOf(app, "listBuckets", {}, usersOfAlice(allow))).toBe(outcome);
+});
+
 test("a batch deletes what its caller may delete, and says of each other key that it is denied", async () => {
   const harness = await startWithBucket();
   const { client, opened } = harness;
