@@ -50,7 +50,7 @@ export const checkFormPolicy = (
     const { kind, field, value } = condition;
     allowed.add(field);
     const given = fields.get(field) ?? "";
-    const holds = kind === "equals" ? given === value : given.startsWith(value);
+    const holds = kind === "equals" ? given === value : valuesOf(field, given).every((each) => each.startsWith(value));
     if (!holds)
       throw violated(`Policy Condition failed: ["${kind === "equals" ? "eq" : kind}", "$${field}", "${value}"]`);
   }
@@ -58,6 +58,10 @@ export const checkFormPolicy = (
   if (extra.length > 0) throw violated(`Extra input fields: ${extra.join(", ")}`);
   return { bytesMin, bytesMax };
 };
+
+/** The texts of a field that must begin as a condition says: a content type with commas is a list, each value of it. */
+const valuesOf = (field: string, given: string): string[] =>
+  field === "content-type" ? given.split(",").map((each) => each.trim()) : [given];
 
 /**
  * `{"acl": "private"}`, `["eq", "$acl", "private"]`, `["starts-with", "$key", "a/"]`, `["content-length-range", 1,

@@ -164,6 +164,27 @@ describe("a form", () => {
     expect(verify(formOf(policy, {}, svc), { brand: svc }).caller.accountId).toBe("123456789012");
   });
 
+  const ofImages = policyOf({
+    conditions: [
+      ...conditions.filter((condition) => !Array.isArray(condition) || condition[1] !== "$Content-Type"),
+      ["starts-with", "$Content-Type", "image/"],
+    ],
+  });
+
+  test.each(["image/png", "image/png, image/gif", "image/png,image/gif"])(
+    "of images may have the content type %s",
+    (type) => {
+      expect(verify(formOf(ofImages, { "content-type": type })).bytesMax).toBe(1024);
+    },
+  );
+
+  test.each(["image/png, text/html", "image/png,", "text/html, image/png"])(
+    "of images may not have the content type %s",
+    (type) => {
+      expect(() => verify(formOf(ofImages, { "content-type": type }))).toThrow(refused("POLICY_VIOLATED"));
+    },
+  );
+
   test("is nobody's without a policy", () => {
     expect(verify(new Map([["key", "cat.png"]])).caller.isAnonymous).toBe(true);
   });
