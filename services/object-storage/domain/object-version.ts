@@ -38,14 +38,25 @@ export const checkPartAndRange = (request: { readonly range?: string; readonly p
     throw invalidRequest("Cannot specify both Range header and partNumber query parameter.");
 };
 
-/** Throws INVALID_ARGUMENT for an override that no header can hold. */
-export const checkOverrides = (overrides: ResponseOverrides): void => {
-  checkHeaderText("response-cache-control", overrides.responseCacheControl ?? "");
-  checkHeaderText("response-content-disposition", overrides.responseContentDisposition ?? "");
-  checkHeaderText("response-content-encoding", overrides.responseContentEncoding ?? "");
-  checkHeaderText("response-content-language", overrides.responseContentLanguage ?? "");
-  checkHeaderText("response-content-type", overrides.responseContentType ?? "");
-  checkHeaderText("response-expires", overrides.responseExpires ?? "");
+/**
+ * Throws INVALID_ARGUMENT for an override that no header can hold, and INVALID_REQUEST for one that nobody signed: the
+ * links to a public object that strangers make must not choose how it is shown.
+ */
+export const checkOverrides = (overrides: ResponseOverrides, isAnonymous: boolean): void => {
+  const headers = {
+    "response-cache-control": overrides.responseCacheControl,
+    "response-content-disposition": overrides.responseContentDisposition,
+    "response-content-encoding": overrides.responseContentEncoding,
+    "response-content-language": overrides.responseContentLanguage,
+    "response-content-type": overrides.responseContentType,
+    "response-expires": overrides.responseExpires,
+  };
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    checkHeaderText(name, value);
+    if (isAnonymous)
+      throw invalidRequest("Request specific response headers cannot be used for anonymous GET requests.");
+  }
 };
 
 /** The members that show the checksum of what a read returns: of the whole, or of a part that was uploaded with one. */

@@ -38,7 +38,7 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
  * has it answer instead, see `transformObject`. Checks, in order:
  *  1. it names no encryption, which is for writes;
  *  2. it does not ask for a part and a range;
- *  3. headers can hold its overrides;
+ *  3. headers can hold its overrides, which nobody asks for without a signature;
  *  4. the caller's key is valid, see `readCustomerKey`;
  *  5. the version id is one that the bucket can have;
  *  6. the key or the version exists and is no delete marker;
@@ -52,7 +52,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
   const { app } = context;
   const { transformedBy } = context.access.bucket;
   if (transformedBy !== undefined) return yield* transformObject(request, context, transformedBy);
-  const customerKey = checkRead(request);
+  const customerKey = checkRead(request, context);
 
   const { ranges, ...read } = await app.store.read(async (reader) => {
     const opened = await openForRead(reader, request, context, customerKey);
@@ -78,7 +78,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
  * where the checksum is asked for.
  */
 export const headObject: Operation<"headObject"> = async (request, context) => {
-  const customerKey = checkRead(request);
+  const customerKey = checkRead(request, context);
   const read = await context.app.store.read((reader) => openForRead(reader, request, context, customerKey));
   // The checksum says something about the content.
   if (request.checksumMode === "ENABLED")
@@ -98,10 +98,10 @@ interface OpenedObject {
 }
 
 /** The checks that need only the request. Returns the caller's key. */
-const checkRead = (request: ReadRequest): CustomerKey | undefined => {
+const checkRead = (request: ReadRequest, { caller }: BucketContext): CustomerKey | undefined => {
   refuseEncryption(request);
   checkPartAndRange(request);
-  checkOverrides(request);
+  checkOverrides(request, caller.isAnonymous);
   return readCustomerKey(request);
 };
 

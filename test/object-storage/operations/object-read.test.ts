@@ -198,6 +198,27 @@ describe("getObject", () => {
   });
 });
 
+test.each([
+  "responseCacheControl",
+  "responseContentDisposition",
+  "responseContentEncoding",
+  "responseContentLanguage",
+  "responseContentType",
+  "responseExpires",
+])("a reader without a signature must not ask for %s", async (member) => {
+  const harness = await startWithBucket();
+  await put(harness, cat, "0123456789");
+  const everybody = { Effect: "Allow", Principal: "*", Action: "s3:GetObject", Resource: "arn:aws:s3:::photos/*" };
+  const policy = JSON.stringify({ Version: "2012-10-17", Statement: [everybody] });
+  await harness.client.putBucketPolicy({ bucket: "photos", policy }, as(alice));
+  const refusal = "INVALID_REQUEST: Request specific response headers cannot be used for anonymous GET requests.";
+  const request = { ...cat, [member]: "text/html" };
+  expect(await refusalOf(get(harness, request, {}))).toBe(refusal);
+  expect(await refusalOf(harness.client.headObject(request))).toBe(refusal);
+  expect((await get(harness, cat, {})).body.toString()).toBe("0123456789");
+  expect(await refusalOf(get(harness, request))).toBe("answered");
+});
+
 describe("headObject", () => {
   test("tells what getObject tells, without content", async () => {
     const harness = await startWithBucket();
