@@ -148,10 +148,13 @@ const binaryEvent = (
   return { ...event, json: `{${[...members, ...dataMember(mediaType, body)].join()}}` };
 };
 
+/** A percent sign that begins no escape; the SDKs of JavaScript and Python 1 send it as it is. */
+const barePercent = /%(?![0-9a-f]{2})/gi;
+
 const headerValue = (name: string, text: string): string => {
   const unquoted = /^"(.*)"$/s.exec(text)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? text;
   try {
-    return decodePercent(unquoted);
+    return decodePercent(unquoted.replaceAll(barePercent, "%25"));
   } catch {
     throw malformedBody(`The header ${name} is not encoded as UTF-8 in percents.`);
   }

@@ -79,6 +79,7 @@ describe("a binary CloudEvent", () => {
     [{ "content-type": "text/plain" }, 'a"b', ',"datacontenttype":"text/plain","data":"a\\"b"'],
     [{ "content-type": "image/png" }, Buffer.from([255, 0]), ',"datacontenttype":"image/png","data_base64":"/wA="'],
     [{}, "", ""],
+    [{ "ce-subject": "5% of 100%" }, "", ',"subject":"5% of 100%"'],
     [{ "ce-subject": "Caf%C3%A9%20%22x%22" }, "", ',"subject":"Café \\"x\\""'],
     [{ "ce-subject": '"a \\"b\\""' }, "", ',"subject":"a \\"b\\""'],
   ])("with the headers %j is read", (headers, body, rest) => {
