@@ -30,6 +30,8 @@ export interface ExpiryOptions {
 export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal): Promise<number> => {
   const nowMs = options.clock.now();
   let removed = 0;
+  // Also for expired profiles that objects have removed, to be attached to another one.
+  options.compaction.request();
   let afterProfile: ProfileExpiryKey | undefined;
   let afterObject: ObjectExpiryKey | undefined;
   for (;;) {
@@ -38,7 +40,6 @@ export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal
     removed += profiles.removed + objects.removed;
     afterProfile = profiles.last;
     afterObject = objects.last;
-    if (profiles.removed > 0) options.compaction.request();
     if (Math.max(profiles.seen, objects.seen) < limits.expiryBatch || signal?.aborted === true) return removed;
   }
 };

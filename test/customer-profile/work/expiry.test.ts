@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
-import { expiries, profiles, profileSeeds } from "../../../services/customer-profile/store/layout.ts";
+import { erasedKeys, expiries, profiles, profileSeeds } from "../../../services/customer-profile/store/layout.ts";
 import { removeExpired } from "../../../services/customer-profile/work/expiry.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
 import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { countsOf } from "../database.ts";
@@ -9,6 +10,7 @@ import { startHarness } from "../harness.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+const minuteMs = 60 * 1000;
 const visits = {
   allowProfileCreation: true,
   expirationDays: 1,
@@ -75,4 +77,22 @@ test("a profile that is damaged keeps nothing else from being removed", async ()
   clock.advance(30 * dayMs);
   expect(await removed()).toBe(3);
   expect(await countsOf(store)).not.toHaveProperty("profiles");
+});
+
+test("the key of an expired profile that an object has removed leaves the files, too", async () => {
+  const { app, client, clock, store } = await startHarness({ works: false });
+  await client.createDomain({ domainName: "shop", defaultExpirationDays: 1 });
+  const type = { domainName: "shop", objectTypeName: "visit", description: "d", ...visits };
+  await client.putProfileObjectType(type);
+  const put = () =>
+    client.putProfileObject({ domainName: "shop", objectTypeName: "visit", object: JSON.stringify({ person: "ann" }) });
+  await put();
+  clock.advance(dayMs);
+  await put();
+  const erased = () => store.read((reader) => reader.list(erasedKeys, { limit: 2 }));
+  expect(await erased()).toHaveLength(1);
+  const { compaction, keyring } = app;
+  expect(await removeExpired({ store, clock, compaction, keyring, log: silentLogger })).toBe(0);
+  clock.advance(minuteMs);
+  await eventually(async () => (await erased()).length === 0, "the key is compacted away");
 });
