@@ -38,7 +38,8 @@ import { findUpload, putPart } from "../store/upload.ts";
  *  3. the upload is open;
  *  4. the key is the upload's, and the caller may use it, see `openPartEncryption`;
  *  5. the checksum algorithm is the upload's;
- *  6. the content, as it arrives, has the declared size and digests, and a checksum where the upload asks for one;
+ *  6. the content, as it arrives, has the declared size and digests, and a checksum where that of the upload is made of
+ *     those of its parts;
  *  7. the upload again, where the part is stored.
  */
 export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
@@ -55,7 +56,8 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
     throw otherChecksum(algorithm, checksums.algorithm.toLowerCase());
 
   const commit = async (content: ReceivedContent) => {
-    if (upload.isChecksumRequested && !content.isChecksumRequested) throw otherChecksum(algorithm, "null");
+    const isComposed = upload.isChecksumRequested && upload.checksumType === "COMPOSITE";
+    if (isComposed && !content.isChecksumRequested) throw otherChecksum(algorithm, "null");
     const nowMs = app.clock.now();
     const md5 = contentDigest(encryption, content.md5);
     await app.store.transact(

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
 
 import { describe, expect, test } from "vitest";
 
@@ -56,6 +57,26 @@ describe("uploadPart", () => {
     expect((await get(harness, film)).body.equals(bytes[0])).toBe(true);
   });
 });
+
+test("parts of a checksum of the whole need none of their own, and are answered with theirs", async () => {
+  const harness = await startWithBucket({ limits: smallParts });
+  const uploadId = await startUpload(harness, { checksumAlgorithm: "CRC32", checksumType: "FULL_OBJECT" });
+  const parts = [];
+  for (const [index, body] of [bytes[0], bytes[1]].entries()) {
+    const { eTag, checksumCrc32 } = await sendPart(harness, uploadId, index + 1, body);
+    expect(checksumCrc32).toBe(crcOf(body));
+    parts.push({ partNumber: index + 1, eTag });
+  }
+  const whole = crcOf(Buffer.concat([bytes[0], bytes[1]]));
+  const done = await complete(harness, uploadId, parts, { checksumCrc32: whole });
+  expect([done.checksumType, done.checksumCrc32]).toEqual(["FULL_OBJECT", whole]);
+});
+
+const crcOf = (content: Uint8Array): string => {
+  const value = Buffer.alloc(4);
+  value.writeUInt32BE(crc32(content));
+  return value.toString("base64");
+};
 
 describe("uploadPartCopy", () => {
   const source = { bucket: "photos", key: "cat one.jpg" };
