@@ -88,15 +88,25 @@ export interface FrameDecoding {
 
 /** Decodes one frame. Refuses flags that do not fit the stream's encoding, and bytes that are not such a message. */
 export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promise<Message> => {
-  if (frame.flags === 0) return readable(() => decoding.codec.decodeFrame(frame));
+  const { codec } = decoding;
+  if (frame.flags === 0) {
+    return readable(() => {
+      codec.checkRequest?.(frame.body);
+      return codec.decodeFrame(frame);
+    });
+  }
   if (frame.flags !== compressedFlag) throw malformed(`A frame of the request has unknown flags ${frame.flags}.`);
   if (!decoding.isGzip)
     throw new ProtocolError(Code.Internal, "A message is compressed and the request names no encoding.");
-  return decodeMessage(decoding.codec, await decompress(frame.body, decoding.limitBytes));
+  return decodeMessage(codec, await decompress(frame.body, decoding.limitBytes));
 };
 
 /** Decodes a message; bytes that are not such a message are the caller's fault. */
-export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message => readable(() => codec.decode(bytes));
+export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message =>
+  readable(() => {
+    codec.checkRequest?.(bytes);
+    return codec.decode(bytes);
+  });
 
 const readable = (decode: () => Message): Message => {
   try {

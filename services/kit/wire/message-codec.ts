@@ -19,10 +19,7 @@ export interface EncodedMessage {
 export interface MessageCodec<D extends DescMessage = DescMessage> {
   /** Encodes a message or the values of one. A large bytes member is passed on, not copied. */
   encode(message: MessageInitShape<D>): EncodedMessage;
-  /**
-   * Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message, and
-   * ProtocolError if it has too many entries of maps.
-   */
+  /** Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message. */
   decode(bytes: Uint8Array): MessageShape<D>;
   /** Decodes a frame of a stream, whole or cut. */
   decodeFrame(frame: Frame): MessageShape<D>;
@@ -30,6 +27,8 @@ export interface MessageCodec<D extends DescMessage = DescMessage> {
   payloadHead(bytes: number): Uint8Array;
   /** Finds the payload member in the first bytes of a message; undefined: the type has none. */
   readonly findPayload: PayloadFinder | undefined;
+  /** Throws ProtocolError if the bytes of a request have too many entries of maps. Undefined: it has no maps. */
+  readonly checkRequest: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /** Smaller messages are copied in the pool of Buffer, which is cheaper than a buffer of its own for their bytes. */
@@ -51,12 +50,8 @@ export const messageCodec = <D extends DescMessage>(desc: D): MessageCodec<D> =>
 const makeCodec = (desc: DescMessage): MessageCodec => {
   const bulk = bulkField(desc);
   const payload = payloadField(desc);
-  const checkEntries = mapEntriesCheck(desc);
   // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
-  const decode = (bytes: Uint8Array): Message => {
-    checkEntries?.(bytes);
-    return fromBinary(desc, plainView(bytes));
-  };
+  const decode = (bytes: Uint8Array): Message => fromBinary(desc, plainView(bytes));
   const encodeWhole = (message: Message): EncodedMessage => {
     const bytes = encodeMessage(desc, message);
     return { parts: [bytes], byteLength: bytes.length };
@@ -80,6 +75,7 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
       return memberHead(noBytes, payload, bytes);
     },
     findPayload: payload === undefined ? undefined : payloadFinder(payload),
+    checkRequest: mapEntriesCheck(desc),
   };
 };
 

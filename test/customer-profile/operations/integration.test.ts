@@ -67,6 +67,10 @@ describe("putIntegration", () => {
     const put = (objectTypeNames: Record<string, string>) =>
       refusalOf(client.putIntegration({ domainName: "shop", uri, objectTypeNames }));
     expect(await put(eventsOf(11))).toBe("answered");
+    const resourceArn = "arn:aws:profile:us-east-1:000000000000:domains/shop/integrations/" + uri;
+    await client.tagResource({ resourceArn, tags: { a: "1" } });
+    const found = await client.getIntegration({ domainName: "shop", uri });
+    expect(Object.keys(found.objectTypeNames)).toHaveLength(20_000);
     expect(await put(eventsOf(12))).toBe(
       "INTEGRATION_INVALID: The integration is not valid: its flow definition and object types have more than 256000 bytes",
     );
