@@ -98,23 +98,44 @@ export const createMinter = (options: MinterOptions): Minter => {
   assertLifetime(lifetimeMs);
   // A fifth of the lifetime is left for the call itself and for clocks that differ.
   const renewalMs = lifetimeMs * 0.8;
-  const minted = new LRUCache<string, { token: Promise<string>; renewAtMs: number }>({ max: cachedTokensMax });
+  const minted = new LRUCache<string, MintedToken>({ max: cachedTokensMax });
+  // Mostly a call has the caller of the one before, and to compare costs less than to write a key and to find it.
+  let last: { readonly members: readonly unknown[]; readonly minted: MintedToken } | undefined;
   return {
     mint: (caller, audience) => {
       const nowMs = clock.now();
-      const cacheKey = cacheKeyOf(caller, audience);
-      const known = minted.get(cacheKey);
-      if (known !== undefined && isStillAhead(known.renewAtMs, renewalMs, nowMs)) return known.token;
-      const token = signToken(keyPair, caller, {
-        audience,
-        issuedSeconds: Math.floor(nowMs / 1000),
-        lifetimeSeconds: Math.floor(lifetimeMs / 1000),
-      });
-      minted.set(cacheKey, { token, renewAtMs: nowMs + renewalMs });
-      token.catch(() => minted.delete(cacheKey));
-      return token;
+      const isFresh = ({ renewAtMs }: MintedToken): boolean => isStillAhead(renewAtMs, renewalMs, nowMs);
+      const members = tokenMembers(caller, audience);
+      if (last !== undefined && areSame(members, last.members) && isFresh(last.minted)) return last.minted.token;
+      const cacheKey = JSON.stringify(members);
+      let found = minted.get(cacheKey);
+      if (found === undefined || !isFresh(found)) {
+        const token = signToken(keyPair, caller, {
+          audience,
+          issuedSeconds: Math.floor(nowMs / 1000),
+          lifetimeSeconds: Math.floor(lifetimeMs / 1000),
+        });
+        found = { token, renewAtMs: nowMs + renewalMs };
+        minted.set(cacheKey, found);
+        token.catch(() => {
+          minted.delete(cacheKey);
+          last = undefined;
+        });
+      }
+      last = { members, minted: found };
+      return found.token;
     },
   };
+};
+
+interface MintedToken {
+  readonly token: Promise<string>;
+  readonly renewAtMs: number;
+}
+
+const areSame = (one: readonly unknown[], other: readonly unknown[]): boolean => {
+  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
+  return true;
 };
 
 interface VerifierOptions {
@@ -246,31 +267,33 @@ const readHeader = (token: string): { readonly alg: string; readonly kid: string
 
 const algorithms: ReadonlySet<string> = new Set<SignatureAlgorithm>(["EdDSA", "ES384"]);
 
-/** Policies count by their digests, which are known: writing them out would cost more than the rest of a call. */
-const cacheKeyOf = (caller: Caller, audience: string | readonly string[]): string =>
-  JSON.stringify([
-    audience,
-    caller.principalArn,
-    caller.accountId,
-    caller.isRoot,
-    caller.isAnonymous,
-    policiesDigest(caller.policies),
-    caller.canonicalUserId,
-    caller.isPreauthorized,
-    caller.accessKeyId,
-    caller.isTokenBorne,
-    caller.sourceIp,
-    caller.isSecureTransport,
-    caller.signatureVersion,
-    caller.authType,
-    caller.principalTags,
-    caller.sessionPolicies && policiesDigest(caller.sessionPolicies),
-    caller.tokenIssueTimeMs,
-    caller.sessionEndMs,
-    caller.sourceIdentity,
-    caller.transitiveTagKeys,
-    caller.service,
-  ]);
+/**
+ * All that a token says. Policies count by their digests, which are known: writing them out would cost more than the
+ * rest of a call.
+ */
+const tokenMembers = (caller: Caller, audience: string | readonly string[]): readonly unknown[] => [
+  audience,
+  caller.principalArn,
+  caller.accountId,
+  caller.isRoot,
+  caller.isAnonymous,
+  policiesDigest(caller.policies),
+  caller.canonicalUserId,
+  caller.isPreauthorized,
+  caller.accessKeyId,
+  caller.isTokenBorne,
+  caller.sourceIp,
+  caller.isSecureTransport,
+  caller.signatureVersion,
+  caller.authType,
+  caller.principalTags,
+  caller.sessionPolicies && policiesDigest(caller.sessionPolicies),
+  caller.tokenIssueTimeMs,
+  caller.sessionEndMs,
+  caller.sourceIdentity,
+  caller.transitiveTagKeys,
+  caller.service,
+];
 
 const toUnauthenticated = (error: unknown): unknown => {
   if (error instanceof errors.JWTExpired) return new UnauthenticatedError("expired");

@@ -143,6 +143,49 @@ describe("a minted token", () => {
     expect(await minter.mint(rootCaller("111122223333"), "storage")).not.toBe(await minter.mint(alice, "storage"));
   });
 
+  test.each<Partial<Caller>>([
+    { accountId: "444455556666" },
+    { principalArn: "arn:aws:iam::111122223333:user/bob" },
+    { isRoot: true },
+    { isAnonymous: true },
+    { policies: ["{}"] },
+    { canonicalUserId: "c" },
+    { isPreauthorized: true },
+    { accessKeyId: "AKIA" },
+    { isTokenBorne: true },
+    { sourceIp: "127.0.0.2" },
+    { isSecureTransport: true },
+    { signatureVersion: "AWS4-HMAC-SHA256" },
+    { authType: "REST-HEADER" },
+    { principalTags: { team: "red" } },
+    { sessionPolicies: [] },
+    { tokenIssueTimeMs: 1_000 },
+    { sessionEndMs: 2_000 },
+    { sourceIdentity: "alice" },
+    { transitiveTagKeys: ["team"] },
+  ])("differs right after that of a caller without %j, who then gets the former one again", async (difference) => {
+    const { minter } = party();
+    const first = await minter.mint(alice, "storage");
+    const other = await minter.mint({ ...alice, ...difference }, "storage");
+    expect([other === first, (await minter.mint(alice, "storage")) === first]).toEqual([false, true]);
+    expect(await minter.mint({ ...alice, ...difference }, "storage")).toBe(other);
+  });
+
+  test("that could not be signed is tried again", async () => {
+    const { privateKey } = gateway;
+    let isBroken = true;
+    const keyPair = {
+      ...gateway,
+      get privateKey() {
+        return isBroken ? gateway.publicKey : privateKey;
+      },
+    };
+    const minter = createMinter({ keyPair, clock: new FakeClock() });
+    await expect(minter.mint(alice, "storage")).rejects.toBeInstanceOf(TypeError);
+    isBroken = false;
+    expect(await minter.mint(alice, "storage")).toEqual(expect.any(String));
+  });
+
   test("carries up to 8 KiB of policies and names more by their digest", async () => {
     const { minter, verifier } = party();
     const tokenWith = (bytes: number) => minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }, "storage");
