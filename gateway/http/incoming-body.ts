@@ -61,6 +61,8 @@ export const openIncomingBody = (
   };
   const pieces = (receive: (chunk: Buffer) => void): BodyPieces => {
     begin();
+    // A request whose head declares no body has no stream that ends.
+    if (declared === 0) return noPieces;
     return readPieces(request, limits.stallTimeoutMs, turns, receive);
   };
   const openAccount = (): ByteAccount => {
@@ -105,6 +107,11 @@ export const openIncomingBody = (
 };
 
 const noBytes = Buffer.alloc(0);
+
+const noPieces: BodyPieces = {
+  limitTime: () => {},
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+};
 
 const keep = (): void => {};
 

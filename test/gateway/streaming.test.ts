@@ -383,6 +383,20 @@ describe("a request that is refused before its body was read", () => {
     expect(after.status).toBe(200);
   });
 
+  test("may have no body: each byte of it alone, or right before the next request", async () => {
+    const { socket, text } = await openSocket();
+    const form = headOf("POST", "/novels", { host: "localhost", "content-type": "multipart/form-data; boundary=b" });
+    const list = headOf("GET", "/", fixture.sign("object-storage", "amz", { method: "GET", target: "/" }));
+    for (const byte of form) await new Promise<void>((resolve) => void socket.write(byte, () => resolve()));
+    await eventually(() => text().includes("</Error>"), "the form is refused");
+    for (const byte of list) await new Promise<void>((resolve) => void socket.write(byte, () => resolve()));
+    await eventually(() => text().includes("ListShelves"), "the list is answered");
+    socket.write(form + list + list);
+    await eventually(() => text().split("HTTP/1.1 ").length === 6, "all are answered");
+    socket.destroy();
+    expect(text().match(/HTTP\/1\.1 \d+/g)).toEqual([400, 200, 400, 200, 200].map((each) => `HTTP/1.1 ${each}`));
+  });
+
   test("an upload without a length is refused", async () => {
     const { socket, text } = await openSocket();
     socket.write(headOf("PUT", "/novels/emma", signUpload("/novels/emma")));

@@ -27,7 +27,7 @@ const read = async (
   framing = "transfer-encoding: chunked",
 ): Promise<unknown> => {
   const outcome = Promise.withResolvers<unknown>();
-  const server = createServer((received, response) => {
+  const server = createServer({ optimizeEmptyRequests: true }, (received, response) => {
     const all = { ...defaultGatewayLimits, ...limits };
     const body = openIncomingBody(
       received,
@@ -56,6 +56,16 @@ const read = async (
 };
 
 const whole = (body: IncomingBody): Promise<Buffer> => body.readWhole();
+
+test.each(["x-length: none", "content-length: 0"])(
+  "a request with %s has a body that ends at once",
+  async (framing) => {
+    const inPieces = async (body: IncomingBody) => Buffer.concat(await Array.fromAsync(body.pieces()));
+    const lent = async (body: IncomingBody) => Buffer.concat(await Array.fromAsync(body.lentPieces()));
+    for (const reading of [whole, inPieces, lent, (body: IncomingBody) => body.readSmall()])
+      expect(await read({}, reading, () => {}, framing)).toBe(0);
+  },
+);
 
 /** Sends a byte every few milliseconds, so that the body never stalls and never ends. */
 const drip = (socket: Socket): void => {
