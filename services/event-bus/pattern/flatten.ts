@@ -57,7 +57,7 @@ type Wanted = (path: string) => boolean;
 /** Flattens a whole event from its text, which must be valid JSON. */
 export const flattenText = (text: string, wanted: Wanted): FlatEvent => {
   const leaves = new Leaves();
-  new Scanner(text, wanted, leaves).value("", undefined);
+  new Scanner(text, wanted, leaves).value(undefined, undefined);
   return leaves.byPath;
 };
 
@@ -105,36 +105,43 @@ class Scanner {
     this.#leaves = leaves;
   }
 
-  value(path: string, membership: Membership | undefined): void {
+  /** The path of the whole text is undefined, because a name may be empty. */
+  value(path: string | undefined, membership: Membership | undefined): void {
     switch (this.#cursor.peek()) {
       case openBrace:
         return this.#object(path, membership);
       case openBracket:
         return this.#array(path, membership);
       case quote:
-        return this.#leaves.add(path, { kind: "text", text: this.#cursor.string() }, membership);
+        return this.#leaves.add(path ?? "", { kind: "text", text: this.#cursor.string() }, membership);
       default: {
         const text = this.#cursor.literal();
         const kind = text === "true" || text === "false" || text === "null" ? "keyword" : "number";
-        this.#leaves.add(path, { kind, text }, membership);
+        this.#leaves.add(path ?? "", { kind, text }, membership);
       }
     }
   }
 
-  #object(path: string, membership: Membership | undefined): void {
+  #object(path: string | undefined, membership: Membership | undefined): void {
     const cursor = this.#cursor;
     cursor.enter();
     while (cursor.hasMore()) {
       const name = cursor.memberName();
-      const inner = path === "" ? name : `${path}.${name}`;
+      const inner = path === undefined ? name : `${path}.${name}`;
       if (this.#wanted(inner)) this.value(inner, membership);
       else cursor.skipValue();
     }
   }
 
-  #array(path: string, outer: Membership | undefined): void {
+  #array(path: string | undefined, outer: Membership | undefined): void {
     const leaves = this.#leaves;
-    const array: FlatArray = { id: this.#arrays++, path, begin: leaves.count, end: leaves.count, literals: [] };
+    const array: FlatArray = {
+      id: this.#arrays++,
+      path: path ?? "",
+      begin: leaves.count,
+      end: leaves.count,
+      literals: [],
+    };
     const depth = outer === undefined ? 0 : outer.depth + 1;
     const cursor = this.#cursor;
     cursor.enter();

@@ -24,10 +24,10 @@ export const parsePattern = (source: string): Pattern => {
   if (root.kind !== "object") throw new PatternError("Filter is not an object", root.end);
   let branches: MutableBranch[];
   try {
-    branches = parseFields(root, "", [new Map()], { knowsOr: true, isInsideOr: false });
+    branches = parseFields(root, undefined, [new Map()], { knowsOr: true, isInsideOr: false });
   } catch (error) {
     if (!(error instanceof PatternError) || error instanceof TooManyBranchesError || !mentionsOr(root)) throw error;
-    branches = parseFields(root, "", [new Map()], { knowsOr: false, isInsideOr: false });
+    branches = parseFields(root, undefined, [new Map()], { knowsOr: false, isInsideOr: false });
   }
   for (const branch of branches) for (const [path, condition] of branch) checkComplexity(path, condition);
   return { branches };
@@ -43,10 +43,13 @@ interface OrContext {
   readonly isInsideOr: boolean;
 }
 
-/** Adds the fields of one object to the branches. A later condition on a path replaces an earlier one. */
+/**
+ * Adds the fields of one object to the branches. A later condition on a path replaces an earlier one. The path of the
+ * whole pattern is undefined, because a name may be empty.
+ */
 const parseFields = (
   object: JsonObject,
-  path: string,
+  path: string | undefined,
   before: MutableBranch[],
   context: OrContext,
 ): MutableBranch[] => {
@@ -59,7 +62,7 @@ const parseFields = (
     }
     if (context.isInsideOr && reservedInOr.has(name))
       throw new PatternError(`${name} is Ruler reserved fieldName which cannot be used inside $or.`, value.end);
-    const inner = path === "" ? name : `${path}.${name}`;
+    const inner = path === undefined ? name : `${path}.${name}`;
     if (value.kind === "object") branches = parseFields(value, inner, branches, context);
     else if (value.kind === "list") {
       const alternatives = value.items.flatMap(parseAlternatives);
@@ -71,7 +74,7 @@ const parseFields = (
   return branches;
 };
 
-const parseOr = (value: JsonNode, path: string, before: MutableBranch[]): MutableBranch[] => {
+const parseOr = (value: JsonNode, path: string | undefined, before: MutableBranch[]): MutableBranch[] => {
   if (value.kind !== "list") throw new PatternError("It must be an Array followed with $or.", value.end);
   const branches: MutableBranch[] = [];
   for (const item of value.items) {
