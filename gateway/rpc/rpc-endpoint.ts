@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import type { ServiceHealth } from "../../services/kit/client/service-health.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { Address } from "../../services/kit/config/config.ts";
 import { findServiceApi } from "../../services/kit/contract/contract.ts";
@@ -49,7 +50,11 @@ export interface RpcEndpointOptions {
 }
 
 /** A service and whom tokens for it name. */
-type PassedConnection = Pick<ServiceConnection, "service" | "errors" | "transport"> & { readonly audience: string };
+type PassedConnection = Pick<ServiceConnection, "service" | "errors" | "transport"> & {
+  readonly audience: string;
+  /** Says what health checks about the service are told. Unset: that it serves. */
+  readonly health?: Pick<ServiceHealth, "onAnswering"> | undefined;
+};
 
 /** One place for the RPCs of all services. */
 export interface RpcEndpoint {
@@ -78,6 +83,8 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
     log,
     clock,
   });
+  for (const { service, health } of connections)
+    health?.onAnswering((isAnswering) => server.setServing(isAnswering, service.typeName));
   const apis = new Map(services.map((service) => [`/${service.typeName}`, findServiceApi(service)?.name]));
   const signed = options.signing && new SignedCalls(options.signing);
   const rules = allowedOrigins.length === 0 ? [] : [{ ...scriptRule, allowedOrigins }];

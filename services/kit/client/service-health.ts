@@ -14,6 +14,10 @@ export interface ServiceHealth {
   readonly signal: AbortSignal;
   /** Calls back once when the service is found hanging, at once if it is. Returns what prevents it. */
   onHanging(giveUp: () => void): () => void;
+  /**
+   * Calls back at once, and whenever it changes, whether the service answers: not while it hangs or cannot be reached.
+   */
+  onAnswering(changed: (isAnswering: boolean) => void): void;
   /** Ends the checks. */
   stop(): Promise<void>;
 }
@@ -43,18 +47,30 @@ export const watchHealth = (
   let misses = 0;
   const waiting = new PassingMap<() => void, true>();
 
-  const isMissed = async (): Promise<boolean> => {
+  const listeners = new Set<(isAnswering: boolean) => void>();
+  let isAnswering = true;
+
+  const check = async (): Promise<"answered" | "missed" | "unavailable"> => {
     try {
       await transport.unary(Health.method.check, ending.signal, timeoutMs, undefined, { service: "" });
-      return false;
+      return "answered";
     } catch (error) {
-      return ConnectError.from(error).code === Code.DeadlineExceeded;
+      const { code } = ConnectError.from(error);
+      if (code === Code.DeadlineExceeded) return "missed";
+      return code === Code.Unavailable ? "unavailable" : "answered";
     }
+  };
+  const note = (isAnsweringNow: boolean): void => {
+    if (isAnswering === isAnsweringNow) return;
+    isAnswering = isAnsweringNow;
+    for (const changed of listeners) changed(isAnswering);
   };
   const run = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      misses = (await isMissed()) ? misses + 1 : 0;
+      const outcome = await check();
+      misses = outcome === "missed" ? misses + 1 : 0;
       if (ending.signal.aborted) return;
+      if (outcome !== "missed" || misses === missesMax) note(outcome === "answered");
       if (misses === missesMax) {
         hanging.abort(hangingError());
         for (const giveUp of waiting.keys()) {
@@ -81,6 +97,10 @@ export const watchHealth = (
       if (hanging.signal.aborted) giveUp();
       else waiting.set(giveUp, true);
       return () => void waiting.delete(giveUp);
+    },
+    onAnswering: (changed) => {
+      listeners.add(changed);
+      changed(isAnswering);
     },
     stop: async () => {
       ending.abort();

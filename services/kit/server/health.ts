@@ -9,7 +9,8 @@ import type { OfferedService } from "./route.ts";
 interface HealthState {
   readonly binding: OfferedService;
   readonly isServing: boolean;
-  setServing(isServing: boolean): void;
+  /** Of the whole server, or of one of its services. */
+  setServing(isServing: boolean, serviceName?: string): void;
 }
 
 /**
@@ -21,12 +22,13 @@ export const healthAt = (path: string | undefined, isServing: boolean): boolean 
   return path === "/readyz" || path === "/healthz" ? isServing : undefined;
 };
 
-/** The health of a server with these services, which are all ready or all not. */
+/** The health of a server with these services, which are ready unless the server or the service is said not to be. */
 export const createHealth = (serviceNames: readonly string[]): HealthState => {
   const names = new Set(["", ...serviceNames]);
   const waiting = new Set<() => void>();
   let isServing = true;
-  const status = (): Status => (isServing ? Status.SERVING : Status.NOT_SERVING);
+  const away = new Set<string>();
+  const status = (service: string): Status => (isServing && !away.has(service) ? Status.SERVING : Status.NOT_SERVING);
   const changed = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       const done = () => {
@@ -40,7 +42,7 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
   const handlers: Handlers<typeof Health, undefined> = {
     check: async ({ service }) => {
       if (!names.has(service)) throw new ProtocolError(Code.NotFound, `There is no service ${service}.`);
-      return { status: status() };
+      return { status: status(service) };
     },
     async *watch({ service }, { signal }) {
       if (!names.has(service)) {
@@ -50,8 +52,8 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
       }
       let sent: Status | undefined;
       while (!signal.aborted) {
-        if (sent !== status()) {
-          sent = status();
+        if (sent !== status(service)) {
+          sent = status(service);
           yield { status: sent };
         } else await changed(signal);
       }
@@ -62,8 +64,10 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
     get isServing() {
       return isServing;
     },
-    setServing: (serving) => {
-      isServing = serving;
+    setServing: (serving, serviceName) => {
+      if (serviceName === undefined) isServing = serving;
+      else if (serving) away.delete(serviceName);
+      else away.add(serviceName);
       for (const wake of waiting) wake();
     },
   };

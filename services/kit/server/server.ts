@@ -68,8 +68,8 @@ export interface RunningServer {
   readonly port: number;
   /** Answers a request that another server of this process has received by HTTP/1.1. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Sets the answer of health checks. True from the start. */
-  setServing(isServing: boolean): void;
+  /** Sets the answer of health checks about the whole server, or about one of its services. True from the start. */
+  setServing(isServing: boolean, serviceName?: string): void;
   /**
    * Reports NOT_SERVING, accepts no new connections, aborts endless calls with UNAVAILABLE, waits up to `graceMs`
    * (unset: 10 s) for the other running calls, aborts what is left of them, and closes.
@@ -193,7 +193,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     url,
     port: port.port ?? 0,
     answer: http1,
-    setServing: (isServing) => health.setServing(isServing),
+    setServing: (isServing, serviceName) => health.setServing(isServing, serviceName),
     stop: async (graceMs = graceMsDefault) => {
       isStopping = true;
       health.setServing(false);
