@@ -2,8 +2,6 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
-import { Level } from "level";
-
 import type { Clock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { ByteString } from "./byte-string.ts";
@@ -14,6 +12,7 @@ import type { GroupMark } from "./group-mark.ts";
 import { encodeGroupMark, groupKey } from "./group-mark.ts";
 import { GroupNumbering } from "./group-numbering.ts";
 import { KnownTables } from "./known-tables.ts";
+import { LevelDatabase } from "./level-database.ts";
 import { LevelSnapshot } from "./level-snapshot.ts";
 import { boundaryRecord, sealRecord } from "./record.ts";
 import type { Recovery } from "./recovery.ts";
@@ -22,7 +21,7 @@ import { SharedSnapshots } from "./shared-snapshots.ts";
 import { hasReadLogs, writeAgain } from "./unread-logs.ts";
 
 /** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
-type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer): Promise<void> };
+type Database = LevelDatabase & { compactRange(low: Buffer, high: Buffer): Promise<void> };
 
 /**
  * What LevelDB gathers in memory before it writes a table (services/decisions/0013). Its own 4 MiB make it write what
@@ -69,7 +68,7 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
   const { directory, sync, limits } = options;
   const created = await mkdir(directory, { recursive: true });
   const recovery = await recover({ ...options, tableBytesMax: limits.tableCheckBytesMax });
-  const database = new Level<Buffer, Buffer>(directory, {
+  const database = new LevelDatabase(directory, {
     keyEncoding: "buffer",
     valueEncoding: "buffer",
     cacheSize: limits.cacheBytes,

@@ -79,7 +79,7 @@ const found = new PlainMembers(VersionRecordSchema, [
 const { algorithm, type } = ChecksumRecordSchema.field;
 const foundInChecksum = new PlainMembers(ChecksumRecordSchema);
 
-/** The members of a record, found in its bytes, which costs a tenth of decoding it. Undefined: it is not plain. */
+/** The members of a record, found in its bytes without decoding it. Undefined: it is not plain. */
 const findPlain = (bytes: Uint8Array): StoredMembers | undefined => {
   if (!found.find(bytes) || found.has(members.restore)) return undefined;
   const lastModifiedMs = found.integer(members.lastModifiedMs);
