@@ -42,6 +42,12 @@ export interface ProcessDeclaration {
  */
 const newObjectsFlag = "--max-semi-space-size=16";
 
+/**
+ * Lets the garbage among old objects grow to as much as is in use, instead of to three times as much
+ * (services/decisions/0120). What it refers to outside of the heap may be several times its size.
+ */
+const oldObjectsFlag = "--heap-growing-percent=100";
+
 const service = (
   name: ServiceName,
   rpcPort: number,
@@ -69,11 +75,13 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
   "event-bus": service("event-bus", 50_053, {
     callsLater: ["object-storage"],
     hasMasterKeys: true,
-    // Let the garbage among old objects grow to as much as is in use, instead of to three times as much
-    // (services/decisions/0120).
-    nodeFlags: [newObjectsFlag, "--heap-growing-percent=100"],
+    nodeFlags: [newObjectsFlag, oldObjectsFlag],
   }),
-  "object-storage": service("object-storage", 50_054, { calls: ["event-bus"], hasMasterKeys: true }),
+  "object-storage": service("object-storage", 50_054, {
+    calls: ["event-bus"],
+    hasMasterKeys: true,
+    nodeFlags: [newObjectsFlag, oldObjectsFlag],
+  }),
   gateway: {
     script: "gateway/main.ts",
     listeners: {

@@ -55,10 +55,16 @@ const defaultRestartLimits = { restartDelayMsMax: 10_000 };
 const steadyMs = 30_000;
 
 /**
- * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. The allocator
- * keeps its own settings, with which it gives memory back after a burst (services/decisions/0064).
+ * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. glibc's
+ * allocator has two arenas instead of sixteen, and gives large blocks back to the system as soon as they are freed
+ * (services/decisions/0135). Other allocators ignore these.
  */
-const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
+const platformEnvironment = {
+  UV_THREADPOOL_SIZE: "16",
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
 
 const spawnAlone =
   (nodeFlags: readonly string[]) =>

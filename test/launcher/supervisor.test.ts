@@ -55,13 +55,17 @@ test("a process that the system cannot start now is started later, and its launc
   ]);
 });
 
-test("a process keeps the allocator's own settings, with which it gives memory back", async () => {
-  const env = { PATH: process.env["PATH"] };
+test("a process has few arenas of the allocator, which gives memory back, unless its environment says else", async () => {
+  const env = { PATH: process.env["PATH"], MALLOC_ARENA_MAX: "4" };
   const supervised = await supervise({ ...optionsOf("ready-process.ts", new FakeClock()), env: () => env });
   onTestFinished(() => supervised.stop(1_000));
   const environment = await readFile(`/proc/${supervised.pid}/environ`, "utf8");
-  const names = environment.split("\0").map((line) => line.split("=", 1)[0]);
-  expect(names.filter((name) => /^(MALLOC|UV)_/.test(name ?? ""))).toEqual(["UV_THREADPOOL_SIZE"]);
+  expect(environment.split("\0").filter((line) => /^(MALLOC|UV)_/.test(line))).toEqual([
+    "UV_THREADPOOL_SIZE=16",
+    "MALLOC_ARENA_MAX=4",
+    "MALLOC_MMAP_THRESHOLD_=131072",
+    "MALLOC_TRIM_THRESHOLD_=131072",
+  ]);
 });
 
 test("a process is started with its flags of Node, which are not its own arguments", async () => {
