@@ -57,7 +57,7 @@ const steadyMs = 30_000;
 /**
  * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. glibc's
  * allocator has two arenas instead of sixteen, and gives large blocks back to the system as soon as they are freed
- * (services/decisions/0135). Other allocators ignore these.
+ * (services/decisions/0117). Other allocators ignore these.
  */
 const platformEnvironment = {
   UV_THREADPOOL_SIZE: "16",
