@@ -3,18 +3,16 @@ import { FilledTooLongError } from "../domain/template.ts";
 import { PathsTooCostlyError } from "../json/json-path.ts";
 import type { AttemptOutcome, DeliveryAttempt } from "./connector.ts";
 
-/** The input of an attempt's target, or the outcome of an attempt whose input cannot be made. */
-export const attemptInput = (attempt: DeliveryAttempt): string | AttemptOutcome => {
-  try {
-    const input = targetInput({ ...attempt });
-    if (input !== undefined) return input;
-    return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
-  } catch (error) {
-    const outcome = outcomeOfInputError(error);
-    if (outcome === undefined) throw error;
-    return outcome;
-  }
-};
+/**
+ * The input of an attempt's target, or the outcome of an attempt whose input is not JSON. Throws the errors of
+ * `outcomeOfInputError`.
+ */
+export const attemptInput = (attempt: DeliveryAttempt): string | AttemptOutcome =>
+  targetInput({ ...attempt }) ?? {
+    kind: "failed",
+    code: "INVALID_JSON",
+    message: "The transformed input is not valid JSON.",
+  };
 
 /** The outcome of an attempt whose request is too large, or takes too long to make; undefined for other errors. */
 export const outcomeOfInputError = (error: unknown): AttemptOutcome | undefined => {

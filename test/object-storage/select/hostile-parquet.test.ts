@@ -4,10 +4,9 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
-import { querySettings } from "../../../services/object-storage/select/scan-job.ts";
 import { ScanPool } from "../../../services/object-storage/select/worker/scan-pool.ts";
 import type { ThriftStruct } from "./parquet-file.ts";
-import { columnFile, dataPage, footerFile, page, parquet, thriftStruct, varint } from "./parquet-file.ts";
+import { columnFile, dataPage, footerFile, page, parquet, parquetJob, thriftStruct, varint } from "./parquet-file.ts";
 import { resultOf } from "./query.ts";
 
 const { int32, int64, byteArray, plain, delta, rleDictionary, snappy, zstd } = parquet;
@@ -119,17 +118,7 @@ describe("a Parquet file", () => {
 });
 
 const scanned = (expression: string, file: Uint8Array) => ({
-  job: {
-    ...querySettings({
-      expression,
-      expressionType: "SQL",
-      inputSerialization: { parquet: {} },
-      outputSerialization: { csv: {} },
-    }),
-    span: undefined,
-    sizeBytes: file.length,
-    nowMs: 0,
-  },
+  job: parquetJob(expression, file),
   object: {
     sizeBytes: file.length,
     pieces: async function* (from: number, to: number) {

@@ -1,3 +1,5 @@
+import { querySettings } from "../../../services/object-storage/select/scan-job.ts";
+
 /** A field of a structure in thrift's compact protocol: an integer of 32 or 64 bits, bytes, a list or a structure. */
 export type ThriftValue = number | bigint | string | Buffer | ThriftStruct | readonly ThriftValue[];
 export interface ThriftStruct {
@@ -109,3 +111,16 @@ export const footerFile = (footer: Buffer, content = Buffer.alloc(0)): Buffer =>
   length.writeUInt32LE(footer.length);
   return Buffer.concat([Buffer.from("PAR1"), content, footer, length, Buffer.from("PAR1")]);
 };
+
+/** The query of a whole Parquet file, with CSV as its result. */
+export const parquetJob = (expression: string, file: Uint8Array) => ({
+  ...querySettings({
+    expression,
+    expressionType: "SQL",
+    inputSerialization: { parquet: {} },
+    outputSerialization: { csv: {} },
+  }),
+  span: undefined,
+  sizeBytes: file.length,
+  nowMs: 0,
+});

@@ -2,24 +2,14 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
-import { querySettings } from "../../../services/object-storage/select/scan-job.ts";
 import type { ScanPoolOptions } from "../../../services/object-storage/select/worker/scan-pool.ts";
 import { ScanPool } from "../../../services/object-storage/select/worker/scan-pool.ts";
 import { eventually } from "../../support/eventually.ts";
+import { parquetJob } from "./parquet-file.ts";
 
 /** A file of one record, which processes read. */
 const file = Buffer.from(parquetWriteBuffer({ columnData: [{ name: "a", data: ["one"], type: "STRING" }] }));
-const job = {
-  ...querySettings({
-    expression: "SELECT * FROM S3Object",
-    expressionType: "SQL",
-    inputSerialization: { parquet: {} },
-    outputSerialization: { csv: {} },
-  }),
-  span: undefined,
-  sizeBytes: file.length,
-  nowMs: 0,
-};
+const job = parquetJob("SELECT * FROM S3Object", file);
 const [alice, bob, carol] = ["111122223333", "444455556666", "777788889999"] as const;
 
 let pool: ScanPool;
