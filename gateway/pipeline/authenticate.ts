@@ -1,5 +1,6 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { connectionFacts } from "../../services/kit/identity/connection.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { servedNames } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
@@ -9,7 +10,6 @@ import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
 import type { RequestSignature, SignatureRules } from "../signature/verify.ts";
 import { verifyHead } from "../signature/verify.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { arrivedOverTls } from "./exchange.ts";
 import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
@@ -82,11 +82,9 @@ export const withOrigin = (
   signature: RequestSignature | undefined,
 ): Caller => {
   const { headers } = request;
-  const { remoteAddress } = request.socket;
   return {
     ...caller,
-    ...(remoteAddress === undefined ? {} : { sourceIp: remoteAddress }),
-    isSecureTransport: arrivedOverTls(request),
+    ...connectionFacts(request.socket),
     ...(headers["user-agent"] === undefined ? {} : { userAgent: headers["user-agent"] }),
     ...(headers.referer === undefined ? {} : { referer: headers.referer }),
     ...signature,

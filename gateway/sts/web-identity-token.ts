@@ -97,4 +97,7 @@ const lifetimeOf = (asked: number | undefined, { sessionEndMs }: Caller, issuedS
   return seconds;
 };
 
-const withoutConnection = ({ sourceIp: _ip, isSecureTransport: _isSecure, ...caller }: Caller): Caller => caller;
+const withoutConnection = (of: Caller): Caller => {
+  const { sourceIp: _ip, isSecureTransport: _isSecure, tlsVersion: _version, ...caller } = of;
+  return caller;
+};

@@ -1,14 +1,15 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import type { Accounts } from "../accounts/accounts.ts";
-import { principalCondition } from "../accounts/principal-conditions.ts";
+import { isPrincipalCondition, principalCondition } from "../accounts/principal-conditions.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { ConditionMember, ReadMember } from "../contract/permissions.ts";
 import { methodPermissions } from "../contract/permissions.ts";
 import { enumSpellings } from "../contract/spellings.ts";
 import type { Caller } from "../identity/caller.ts";
+import { anonymousCaller } from "../identity/caller.ts";
 import type { ConditionContext } from "../policy/condition.ts";
-import type { PolicySpelling } from "../policy/spelling.ts";
+import type { PolicySpelling, ServiceNames } from "../policy/spelling.ts";
 import type { Tags } from "../tags/tags.ts";
 
 /** Condition keys and their values; keys in lower case and in the public dialect. */
@@ -19,6 +20,8 @@ export interface ConditionedCall {
   readonly app: {
     readonly clock: Pick<Clock, "now">;
     readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+    /** The region of the service. Unset: its policies cannot ask for it. */
+    readonly region?: string;
   };
   readonly method: DescMethod;
   readonly caller: Caller;
@@ -60,24 +63,65 @@ const callConditions = (call: ConditionedCall, read: ReadMember): Conditions => 
   const conditions = new Map<string, readonly string[]>();
   conditions.set("aws:currenttime", [new Date(nowMs).toISOString()]);
   conditions.set("aws:epochtime", [String(Math.floor(nowMs / 1000))]);
+  if (app.region !== undefined) conditions.set("aws:requestedregion", [app.region]);
   const tags = requestTags(method, read);
   for (const [key, value] of tags.entries) conditions.set(`aws:requesttag/${key.toLowerCase()}`, [value]);
   if (tags.keys.length > 0) conditions.set("aws:tagkeys", tags.keys);
   const set = (key: string, values: readonly string[]): void => {
     if (values.length > 0) conditions.set(spelling.key(`${prefix}:${key}`).toLowerCase(), values);
   };
-  for (const [key, value] of signatureConditions(caller)) set(key, value === undefined ? [] : [String(value)]);
+  for (const [key, value] of originConditions(caller)) set(key, value === undefined ? [] : [String(value)]);
   for (const member of methodPermissions(method).conditions) set(member.key, memberValues(member, read));
   return conditions;
 };
 
-/** How the original request was signed, by the keys that every service has under its own prefix. */
-const signatureConditions = ({ signatureVersion, authType, signatureAgeMs }: Caller) =>
+/** How the original request was signed and sent, by the keys that every service has under its own prefix. */
+const originConditions = ({ signatureVersion, authType, signatureAgeMs, tlsVersion }: Caller) =>
   [
     ["signatureversion", signatureVersion],
     ["authtype", authType],
     ["signatureage", signatureAgeMs],
+    ["tlsversion", tlsVersion],
   ] as const;
+
+const callKeys: ReadonlySet<string> = new Set([
+  "aws:currenttime",
+  "aws:epochtime",
+  "aws:requestedregion",
+  "aws:tagkeys",
+]);
+
+/**
+ * Keys of the public dialect for what no request here comes from or passes: private networks, nested organizations,
+ * codes of devices at the begin of sessions. Policies may name them, because they are absent there for most, too.
+ */
+const absentKeys: ReadonlySet<string> = new Set([
+  "aws:calledvia",
+  "aws:calledviafirst",
+  "aws:calledvialast",
+  "aws:multifactorauthage",
+  "aws:principalorgpaths",
+  "aws:sourceorgid",
+  "aws:sourceorgpaths",
+  "aws:sourcevpc",
+  "aws:sourcevpcarn",
+  "aws:sourcevpce",
+  "aws:vpceaccount",
+  "aws:vpceorgid",
+  "aws:vpceorgpaths",
+  "aws:vpcsourceip",
+]);
+
+/**
+ * Whether the requests of a service with a region can have a condition key, in lower case and the public dialect, that
+ * depends neither on its resources nor on members of one operation.
+ */
+export const isCallCondition = (key: string, { public: prefix }: ServiceNames): boolean =>
+  callKeys.has(key) ||
+  absentKeys.has(key) ||
+  key.startsWith("aws:requesttag/") ||
+  isPrincipalCondition(key) ||
+  originConditions(anonymousCaller).some(([name]) => key === `${prefix}:${name}`);
 
 const noOrganizations: Pick<Accounts, "findOrganizationId"> = { findOrganizationId: () => undefined };
 

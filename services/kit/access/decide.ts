@@ -65,6 +65,8 @@ export type ResourceResolver = (question: Question) => Resource | Promise<Resour
 export interface AccessApplication {
   readonly clock: Pick<Clock, "now">;
   readonly accounts?: AccessAccounts | undefined;
+  /** The region of the service. Unset: its policies cannot ask for it. */
+  readonly region?: string;
 }
 
 /** The organizations of accounts, and roles with their tags. Unset: no account has one, no role has tags. */

@@ -13,6 +13,9 @@ const requestKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>
   ["securetransport", ({ isSecureTransport }) => isSecureTransport?.toString()],
   ["useragent", ({ userAgent }) => userAgent],
   ["referer", ({ referer }) => referer],
+  ["principalisawsservice", ({ service }) => String(service !== undefined)],
+  // No service calls another one with the credentials of whoever called it.
+  ["viaawsservice", () => "false"],
 ]);
 
 /** The keys that a request of somebody may have besides, and the tags, which are among them. */
@@ -25,8 +28,19 @@ const tagKeys = "principaltag/";
 const sessionKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>([
   ["sourceidentity", ({ sourceIdentity }) => sourceIdentity],
   ["tokenissuetime", ({ tokenIssueTimeMs: ms }) => (ms === undefined ? undefined : new Date(ms).toISOString())],
+  // Sessions begin without a code of a device.
+  ["multifactorauthpresent", ({ tokenIssueTimeMs }) => (tokenIssueTimeMs === undefined ? undefined : "false")],
   ["username", ({ principalArn }) => /^arn:[a-z0-9-]+:iam::\d{12}:user\/(?:.*\/)?([^/]+)$/.exec(principalArn)?.[1]],
 ]);
+
+/** Whether a caller can have a value of a condition key, in lower case. */
+export const isPrincipalCondition = (key: string): boolean => {
+  const name = key.startsWith("aws:") ? key.slice(4) : "";
+  return (
+    [requestKeys, somebodysKeys, sessionKeys, serviceConditions].some((keys) => keys.has(name)) ||
+    name.startsWith(tagKeys)
+  );
+};
 
 /** The value of one of the keys of `principalConditions`; undefined for any other, and where it does not apply. */
 export const principalCondition = (accounts: Organizations, caller: Caller, key: string): string | undefined => {
@@ -47,8 +61,9 @@ const findTag = ({ principalTags = {} }: Caller, wanted: string): string | undef
 /**
  * The condition keys of the caller, in lower case: `aws:principalarn` (of a session: the role's),
  * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:principaltag/…`, `aws:username`,
- * `aws:sourceidentity`, `aws:tokenissuetime`; of its request: `aws:sourceip`, `aws:securetransport`, `aws:useragent`,
- * `aws:referer`. A key that does not apply has no entry. `prefix` is the one of the service's own condition keys.
+ * `aws:sourceidentity`, `aws:tokenissuetime`, `aws:multifactorauthpresent`; of its request: `aws:sourceip`,
+ * `aws:securetransport`, `aws:useragent`, `aws:referer`, `aws:principalisawsservice`, `aws:viaawsservice`. A key that
+ * does not apply has no entry. `prefix` is the one of the service's own condition keys.
  */
 export const principalConditions = (
   accounts: Organizations,

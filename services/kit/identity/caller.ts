@@ -37,6 +37,8 @@ export interface Caller extends RequestFacts {
   readonly sourceIp?: string;
   /** Whether the original request came over TLS; absent for a caller that sent none. */
   readonly isSecureTransport?: boolean;
+  /** The version of TLS of the original request, `1.2` or `1.3`; absent where it came without, or by a proxy. */
+  readonly tlsVersion?: string;
   /** `AWS4-HMAC-SHA256`, `AWS4-ECDSA-P256-SHA256`, or `AWS` of version 2; absent if the request was not signed. */
   readonly signatureVersion?: SignatureVersion;
   /** Where the request had its signature; absent if it was not signed. */

@@ -22,6 +22,5 @@ export const readCallingService = (claim: unknown): CallingService | undefined =
 export const serviceConditions: ReadonlyMap<string, (service: CallingService) => string> = new Map([
   ["sourceaccount", ({ sourceAccount }: CallingService) => sourceAccount],
   ["sourcearn", ({ sourceArn }: CallingService) => sourceArn],
-  ["principalisawsservice", () => "true"],
   ["principalservicename", ({ name }: CallingService) => name],
 ]);

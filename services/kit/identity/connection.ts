@@ -7,11 +7,29 @@ import type { Caller } from "./caller.ts";
 /** The connection of a call. Undefined: it is closed already. */
 export type Connection = Socket | Http2Session | undefined;
 
-/** What conditions of policies ask for of a connection: the address at its other end, and whether it is encrypted. */
-export const connectionFacts = (connection: Connection): Pick<Caller, "sourceIp" | "isSecureTransport"> => {
+/** What conditions of policies ask for of a connection: the address at its other end, and how it is encrypted. */
+export const connectionFacts = (
+  connection: Connection,
+): Pick<Caller, "sourceIp" | "isSecureTransport" | "tlsVersion"> => {
   const sourceIp = remoteAddressOf(connection);
   const isSecureTransport = (connection as Pick<TLSSocket, "encrypted"> | undefined)?.encrypted === true;
-  return { ...(sourceIp === undefined ? {} : { sourceIp }), isSecureTransport };
+  const tlsVersion = isSecureTransport ? tlsVersionOf(connection) : undefined;
+  return {
+    ...(sourceIp === undefined ? {} : { sourceIp }),
+    isSecureTransport,
+    ...(tlsVersion === undefined ? {} : { tlsVersion }),
+  };
+};
+
+/** The version of TLS of a connection, as policies compare it: `1.3`. Undefined: it is not encrypted, or closed. */
+const tlsVersionOf = (connection: Connection): string | undefined => {
+  if (connection === undefined) return undefined;
+  try {
+    const socket = ("socket" in connection ? connection.socket : connection) as Partial<TLSSocket>;
+    return /^TLSv(\d\.\d)$/.exec(socket.getProtocol?.() ?? "")?.[1];
+  } catch {
+    return undefined;
+  }
 };
 
 /** A unix socket has none. A session without its socket throws instead of answering. */

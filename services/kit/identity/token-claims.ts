@@ -23,6 +23,7 @@ interface CallerClaims {
   readonly token_borne?: boolean;
   readonly source_ip?: string;
   readonly secure_transport?: boolean;
+  readonly tls_version?: string;
   readonly signature_version?: string;
   readonly auth_type?: string;
   readonly principal_tags?: Readonly<Record<string, string>>;
@@ -50,6 +51,7 @@ export const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.isTokenBorne === true ? { token_borne: true } : {}),
   ...(caller.sourceIp === undefined ? {} : { source_ip: caller.sourceIp }),
   ...(caller.isSecureTransport === undefined ? {} : { secure_transport: caller.isSecureTransport }),
+  ...(caller.tlsVersion === undefined ? {} : { tls_version: caller.tlsVersion }),
   ...(caller.signatureVersion === undefined ? {} : { signature_version: caller.signatureVersion }),
   ...(caller.authType === undefined ? {} : { auth_type: caller.authType }),
   ...(caller.principalTags === undefined ? {} : { principal_tags: caller.principalTags }),
@@ -120,15 +122,20 @@ const signatureVersions: readonly unknown[] = ["AWS4-HMAC-SHA256", "AWS4-ECDSA-P
 const authTypes: readonly unknown[] = ["REST-HEADER", "REST-QUERY-STRING", "POST"];
 
 /** How the original request was sent. */
-const originOf = (payload: JWTPayload): Pick<Caller, "isSecureTransport" | "signatureVersion" | "authType"> => {
-  const { secure_transport: isSecureTransport, signature_version: version, auth_type: authType } = payload;
+const originOf = (
+  payload: JWTPayload,
+): Pick<Caller, "isSecureTransport" | "tlsVersion" | "signatureVersion" | "authType"> => {
+  const { secure_transport: isSecureTransport, tls_version: tlsVersion } = payload;
+  const { signature_version: version, auth_type: authType } = payload;
   const isWellFormed =
     (isSecureTransport === undefined || typeof isSecureTransport === "boolean") &&
+    isOptionalText(tlsVersion) &&
     (version === undefined || signatureVersions.includes(version)) &&
     (authType === undefined || authTypes.includes(authType));
   if (!isWellFormed) throw new UnauthenticatedError("malformed");
   return {
     ...(isSecureTransport === undefined ? {} : { isSecureTransport }),
+    ...(tlsVersion === undefined ? {} : { tlsVersion }),
     ...(version === undefined ? {} : { signatureVersion: version as SignatureVersion }),
     ...(authType === undefined ? {} : { authType: authType as AuthType }),
   };

@@ -284,6 +284,7 @@ const tokenMembers = (caller: Caller, audience: string | readonly string[]): rea
   caller.isTokenBorne,
   caller.sourceIp,
   caller.isSecureTransport,
+  caller.tlsVersion,
   caller.signatureVersion,
   caller.authType,
   caller.principalTags,

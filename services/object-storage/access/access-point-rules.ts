@@ -5,6 +5,7 @@ import type { Question } from "../../kit/access/questions.ts";
 import type { AccessPoint } from "./access-points.ts";
 import { accessPointArn, onPremisesClass } from "./access-points.ts";
 import { fault } from "../faults.ts";
+import type { ServiceKey } from "./service-keys.ts";
 
 /** The members of requests that ask for what is not there on premises. */
 interface OnPremisesMembers {
@@ -64,10 +65,9 @@ export const reachedBy = (
   resource: Resource,
 ): Resource => {
   if (point === undefined) return resource;
-  const conditions = new Map([
-    ...(resource.conditions ?? []),
-    ["s3:dataaccesspointarn", [accessPointArn(point, place)]] as const,
-    ["s3:dataaccesspointaccount", [point.accountId]] as const,
+  const ofPoint = new Map<ServiceKey, readonly string[]>([
+    ["s3:dataaccesspointarn", [accessPointArn(point, place)]],
+    ["s3:dataaccesspointaccount", [point.accountId]],
   ]);
-  return { ...resource, conditions };
+  return { ...resource, conditions: new Map([...(resource.conditions ?? []), ...ofPoint]) };
 };

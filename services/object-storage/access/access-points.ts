@@ -1,7 +1,9 @@
 import type { Arn } from "../../kit/arn/arn.ts";
 import { arn, parseArn } from "../../kit/arn/arn.ts";
 import type { Policy } from "../../kit/policy/document.ts";
+import { PolicyError } from "../../kit/policy/document.ts";
 import { parseBucketPolicy } from "./bucket-policy.ts";
+import { hasKnownKeys } from "./condition-keys.ts";
 
 /** Another name of a bucket, with a policy of its own. */
 export interface AccessPoint {
@@ -88,11 +90,17 @@ export const declaredAccessPoints = (setting: AccessPointsSetting, place: Place)
         outpostId: outpost,
         function: transforming === undefined ? undefined : { arn: transforming, payload },
         alias,
-        policy: policy === undefined ? undefined : parseBucketPolicy(JSON.stringify(policy)),
+        policy: policy === undefined ? undefined : readPolicy(JSON.stringify(policy)),
       }),
     ),
     place,
   );
+
+const readPolicy = (text: string): Policy => {
+  const policy = parseBucketPolicy(text);
+  if (!hasKnownKeys(policy)) throw new PolicyError("a condition is on a key that no request has");
+  return policy;
+};
 
 /** The setting that declares access points. */
 type AccessPointsSetting = Readonly<

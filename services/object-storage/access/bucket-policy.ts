@@ -8,6 +8,7 @@ import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
 import { textTest } from "../../kit/policy/wildcard.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
+import { canHaveKey, hasKnownKeys } from "./condition-keys.ts";
 
 /** What an action is done to. */
 type ResourceKind = "bucket" | "object" | "none";
@@ -50,19 +51,21 @@ export const parseBucketPolicy = (text: string): Policy =>
  *  2. a principal that cannot be one;
  *  3. an action that is not one of object storage;
  *  4. a missing resource, or one that is not of this bucket;
- *  5. an action that none of its statement's resources can have.
+ *  5. an action that none of its statement's resources can have;
+ *  6. a condition key that no request has, or none of the statement's actions, so that a mistyped denial is noticed.
  */
 export const readBucketPolicy = (text: string, bucket: string): Policy => {
   const policy = parsed(text);
   for (const statement of policy.statements) {
     for (const principal of statement.principal?.entries ?? []) checkPrincipal(principal);
     for (const action of statement.action.entries)
-      if (kindsOf(action).size === 0) throw malformedPolicy("Policy has invalid action");
+      if (actionsOf(action).length === 0) throw malformedPolicy("Policy has invalid action");
     const { resource } = statement;
     if (resource === undefined) throw malformedPolicy("Missing required field Resource");
     const kinds = new Set(resource.entries.flatMap((each) => resourceKinds(each, bucket)));
     if (!resource.isNegated && !statement.action.isNegated) checkFit(statement, kinds);
   }
+  checkConditionKeys(policy);
   return policy;
 };
 
@@ -84,18 +87,28 @@ const checkPrincipal = ({ kind, value }: Principal): void => {
     throw malformedPolicy("Invalid principal in policy");
 };
 
-/** The kinds of resources that an action or a pattern of actions is done to; empty: it matches no action. */
-const kindsOf = (pattern: string): ReadonlySet<ResourceKind> => {
+/** The actions that an action or a pattern of actions means, in lower case and less their prefix. */
+const actionsOf = (pattern: string): string[] => {
   const [, prefix, name = ""] = /^(?:(s3|object-storage):)?(.+)$/i.exec(pattern) ?? [];
-  if (prefix === undefined && pattern !== "*") return new Set();
+  if (prefix === undefined && pattern !== "*") return [];
   const fits = textTest(name.toLowerCase());
-  return new Set([...actionKinds()].filter(([action]) => fits(action)).map(([, kind]) => kind));
+  return [...actionKinds().keys()].filter((action) => fits(action));
 };
 
 const checkFit = ({ action }: Statement, kinds: ReadonlySet<ResourceKind>): void => {
   for (const pattern of action.entries)
-    if (![...kindsOf(pattern)].some((kind) => kinds.has(kind)))
+    if (!actionsOf(pattern).some((each) => kinds.has(actionKinds().get(each) ?? "none")))
       throw malformedPolicy("Action does not apply to any resource(s) in statement");
+};
+
+const checkConditionKeys = (policy: Policy): void => {
+  if (!hasKnownKeys(policy)) throw malformedPolicy("Policy has an invalid condition key");
+  for (const { action, conditions } of policy.statements) {
+    if (action.isNegated || conditions.length === 0) continue;
+    const actions = action.entries.flatMap(actionsOf);
+    if (!conditions.every(({ key }) => canHaveKey(actions, key)))
+      throw malformedPolicy("Conditions do not apply to combination of actions and resources in statement");
+  }
 };
 
 /** The kinds of the bucket's resources that a pattern can match. Throws MALFORMED_POLICY for another bucket's. */

@@ -1,4 +1,3 @@
-import type { Conditions } from "../../kit/access/call-conditions.ts";
 import { asksFor } from "../../kit/access/identity.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
@@ -9,6 +8,7 @@ import type { Instant } from "../domain/instant.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { TagPair } from "../domain/tags.ts";
 import { parseTagging, tagPairs } from "../domain/tags.ts";
+import type { ServiceKey } from "./service-keys.ts";
 import type { BucketPolicy } from "./stored-policies.ts";
 
 /** What the condition keys of this service are found from. */
@@ -26,14 +26,17 @@ export interface ConditionSource {
   readonly readTags: (() => Promise<readonly TagPair[]>) | undefined;
 }
 
+/** Keys that only this service has, and their values. */
+type ServiceConditions = ReadonlyMap<ServiceKey, readonly string[]>;
+
 /**
  * The condition keys that only this service has and that are no member of a request: the account of the bucket, tags of
  * the object and of the request, the source of a copy as `bucket/key` and its version where that is read, the lock that
  * the request sets. Tags and locks are read only where a policy asks for them.
  */
-export const requestConditions = (from: ConditionSource): Conditions | Promise<Conditions> => {
+export const requestConditions = (from: ConditionSource): ServiceConditions | Promise<ServiceConditions> => {
   const { question, caller, policy, source, readTags } = from;
-  const conditions = new Map<string, readonly string[]>([
+  const conditions = new Map<ServiceKey, readonly string[]>([
     ["s3:resourceaccount", [from.bucketAccountId]],
     ["aws:resourceaccount", [from.bucketAccountId]],
   ]);
@@ -61,8 +64,8 @@ export const requestConditions = (from: ConditionSource): Conditions | Promise<C
 };
 
 /** The tags that a request sets on a bucket, under the keys that all services have for them. */
-export const tagConditions = (tags: readonly TagPair[]): Conditions => {
-  const conditions = new Map<string, readonly string[]>();
+export const tagConditions = (tags: readonly TagPair[]): ServiceConditions => {
+  const conditions = new Map<ServiceKey, readonly string[]>();
   for (const { key, value } of tags) conditions.set(`aws:requesttag/${key.toLowerCase()}`, [value]);
   if (tags.length > 0)
     conditions.set(
@@ -76,13 +79,13 @@ const dayMs = 86_400_000;
 const dateMsMax = 8_640_000_000_000_000;
 
 /** The lock that a request sets on its object as its document, and until when as its document or by a header. */
-const lockConditions = ({ question, hasMember, nowMs }: ConditionSource): (readonly [string, string])[] => {
+const lockConditions = ({ question, hasMember, nowMs }: ConditionSource): (readonly [ServiceKey, string])[] => {
   const read = (document: string, member: string): unknown => (hasMember(document) ? question.read(member) : undefined);
   const mode = read("retention", "retention.mode");
   const hold = read("legal_hold", "legal_hold.status");
   const until = (read("retention", "retention.retain_until_date") ??
     read("object_lock_retain_until_date", "object_lock_retain_until_date")) as Instant | undefined;
-  const conditions: (readonly [string, string])[] = [];
+  const conditions: (readonly [ServiceKey, string])[] = [];
   if (typeof mode === "string") conditions.push(["s3:object-lock-mode", mode]);
   if (typeof hold === "string") conditions.push(["s3:object-lock-legal-hold", hold]);
   const untilMs = until === undefined ? Number.NaN : instantMs(until);

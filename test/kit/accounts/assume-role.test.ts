@@ -166,18 +166,20 @@ describe("a role is taken on", () => {
 
 describe("conditions about a caller", () => {
   const accounts = accountsTrusting(byBus);
+  const ofNoService = { "aws:principalisawsservice": ["false"], "aws:viaawsservice": ["false"] };
 
   // who, the keys
   test.each<[string, Caller, Record<string, string[]>]>([
     [
       "nobody",
       { ...anonymousCaller, sourceIp: "127.0.0.1" },
-      { "aws:principaltype": ["Anonymous"], "aws:sourceip": ["127.0.0.1"] },
+      { "aws:principaltype": ["Anonymous"], "aws:sourceip": ["127.0.0.1"], ...ofNoService },
     ],
     [
       "a root",
       rootCaller(bank),
       {
+        ...ofNoService,
         "aws:principaltype": ["Account"],
         "aws:principalarn": [`arn:aws:iam::${bank}:root`],
         "aws:principalaccount": [bank],
@@ -187,6 +189,7 @@ describe("conditions about a caller", () => {
       "a user with a path in an organization",
       userCaller(shop, "team/alice", []),
       {
+        ...ofNoService,
         "aws:principaltype": ["User"],
         "aws:principalarn": [`arn:aws:iam::${shop}:user/team/alice`],
         "aws:principalaccount": [shop],
@@ -198,6 +201,7 @@ describe("conditions about a caller", () => {
       "a session, by its role",
       clerk(),
       {
+        ...ofNoService,
         "aws:principaltype": ["AssumedRole"],
         "aws:principalarn": [`arn:aws:iam::${bank}:role/clerk`],
         "aws:principalaccount": [bank],
@@ -215,6 +219,7 @@ describe("conditions about a caller", () => {
         referer: "https://example.com/",
       },
       {
+        ...ofNoService,
         "aws:principaltype": ["AssumedRole"],
         "aws:securetransport": ["false"],
         "aws:useragent": ["curl/8"],
@@ -224,6 +229,7 @@ describe("conditions about a caller", () => {
         "aws:principaltag/team": ["sea"],
         "aws:sourceidentity": ["alice@example.com"],
         "aws:tokenissuetime": ["2026-01-02T03:04:05.000Z"],
+        "aws:multifactorauthpresent": ["false"],
       },
     ],
   ])("may ask of %s", (_who, caller, expected) => {
@@ -233,6 +239,8 @@ describe("conditions about a caller", () => {
   test("are spelled with the service's prefix", () => {
     expect([...principalConditions(accounts, rootCaller(bank), "svc").keys()]).toEqual([
       "svc:principaltype",
+      "svc:principalisawsservice",
+      "svc:viaawsservice",
       "svc:principalarn",
       "svc:principalaccount",
     ]);

@@ -155,6 +155,7 @@ describe("a minted token", () => {
     { isTokenBorne: true },
     { sourceIp: "127.0.0.2" },
     { isSecureTransport: true },
+    { tlsVersion: "1.3" },
     { signatureVersion: "AWS4-HMAC-SHA256" },
     { authType: "REST-HEADER" },
     { principalTags: { team: "red" } },
@@ -223,6 +224,7 @@ describe("what policies ask for of a caller", () => {
   const session: Caller = {
     ...alice,
     isSecureTransport: true,
+    tlsVersion: "1.3",
     signatureVersion: "AWS4-HMAC-SHA256",
     authType: "REST-QUERY-STRING",
     principalTags: { team: "sea" },
@@ -241,6 +243,7 @@ describe("what policies ask for of a caller", () => {
   // the member with another value
   test.for<Partial<Caller>>([
     { isSecureTransport: false },
+    { tlsVersion: "1.2" },
     { signatureVersion: "AWS" },
     { authType: "POST" },
     { principalTags: { team: "air" } },

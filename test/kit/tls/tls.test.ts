@@ -87,7 +87,7 @@ describe.each(engines)("by TLS the %s engine", (engine) => {
       },
     });
     await client(engine, { authority: authority.file }).echo({});
-    expect(seen).toEqual([{ sourceIp: "127.0.0.1", isSecureTransport: true }]);
+    expect(seen).toEqual([{ sourceIp: "127.0.0.1", isSecureTransport: true, tlsVersion: "1.3" }]);
   });
 
   test("refuses a server whose authority it does not trust", async () => {

@@ -301,6 +301,8 @@ describe("a condition on the caller", () => {
     // key, operator, value, facts of the call with which it holds, with which it does not
     ["aws:SourceIp", "IpAddress", "192.0.2.0/24", { sourceIp: "192.0.2.7" }, { sourceIp: "198.51.100.7" }],
     ["aws:SecureTransport", "Bool", "true", { isSecureTransport: true }, { isSecureTransport: false }],
+    ["s3:TlsVersion", "NumericGreaterThanEquals", "1.3", { tlsVersion: "1.3" }, { tlsVersion: "1.2" }],
+    ["aws:MultiFactorAuthPresent", "BoolIfExists", "true", {}, { tokenIssueTimeMs: 1 }],
     ["aws:UserAgent", "StringLike", "aws-cli/*", { userAgent: "aws-cli/2" }, { userAgent: "curl" }],
     ["aws:Referer", "StringLike", "https://a/*", { referer: "https://a/b" }, { referer: "https://b/" }],
     ["s3:authType", "StringEquals", "REST-HEADER", { authType: "REST-HEADER" }, { authType: "REST-QUERY-STRING" }],
@@ -314,6 +316,19 @@ describe("a condition on the caller", () => {
     await harness.client.putBucketPolicy({ bucket, policy: policyOf(statement) }, as(alice));
     expect(await admissionOf(app, "putObject", cat, { ...usersOfAlice(), ...holds })).toBe("answered");
     expect(await admissionOf(app, "putObject", cat, { ...usersOfAlice(), ...fails })).toBe("ACCESS_DENIED");
+  });
+
+  test.each([
+    // key, value, outcome
+    ["aws:RequestedRegion", "us-east-1", "answered"],
+    ["aws:RequestedRegion", "eu-west-1", "ACCESS_DENIED"],
+    ["aws:PrincipalIsAWSService", "false", "answered"],
+    ["aws:ViaAWSService", "false", "answered"],
+  ])("%s is %s: %s", async (key, value, outcome) => {
+    const { app } = (await startWithBucket()).opened;
+    const Condition = { StringEquals: { [key]: value } };
+    const user = usersOfAlice({ Effect: "Allow", Action: "s3:*", Resource: "*", Condition });
+    expect(await admissionOf(app, "putObject", cat, user)).toBe(outcome);
   });
 
   test("aws:CurrentTime is the time of the service", async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { anonymousCaller } from "../../../services/kit/identity/caller.ts";
+import type { Bucket } from "../../../services/object-storage/store/bucket.ts";
+import { changeRules, findBucket } from "../../../services/object-storage/store/bucket.ts";
+import { putDocument } from "../../../services/object-storage/store/configuration.ts";
 import { aliceRoot, bobRoot, outcomeOf, policyOf, usersOfAlice, usersOfBob } from "../access/in-process.ts";
 import { alice, as, bob, put, refusalOf, startWithBucket } from "../harness.ts";
 
@@ -97,6 +100,52 @@ describe("putBucketPolicy", () => {
   ])("number %# is decided as its row says", async (policy, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.putBucketPolicy({ bucket, policy }, as(alice)))).toBe(reason);
+  });
+
+  const unknownKey = malformed("Policy has an invalid condition key");
+  const unfitKey = malformed("Conditions do not apply to combination of actions and resources in statement");
+
+  test.each([
+    // condition key, action, outcome
+    ["aws:SourceIpp", "s3:GetObject", unknownKey],
+    ["aws:sourceIP", "s3:GetObject", "answered"],
+    ["svc:SourceIp", "s3:GetObject", "answered"],
+    ["SourceIp", "s3:GetObject", unknownKey],
+    ["s3:x-amz-server-side-encrytion", "s3:PutObject", unknownKey],
+    ["s3:x-amz-server-side-encryption", "s3:PutObject", "answered"],
+    ["object-storage:x-svc-server-side-encryption", "s3:PutObject", "answered"],
+    ["s3:x-amz-acl", "s3:GetObjectAcl", unfitKey],
+    ["s3:prefix", "s3:GetObject", unfitKey],
+    ["s3:prefix", "s3:ListBucket", "answered"],
+    ["s3:prefix", "s3:*", "answered"],
+    ["s3:VersionId", "s3:GetObjectVersion", "answered"],
+    ["s3:ExistingObjectTag/kind", "s3:GetObject", "answered"],
+    ["s3:ExistingObjectTag/", "s3:GetObject", unknownKey],
+    ["aws:PrincipalTag/team", "s3:GetObject", "answered"],
+    ["aws:PrincipalTags/team", "s3:GetObject", unknownKey],
+    ["aws:PrincipalOrgID", "s3:GetObject", "answered"],
+    ["aws:SourceAccount", "s3:GetObject", "answered"],
+    ["aws:SourceVpce", "s3:GetObject", "answered"],
+    ["aws:MultiFactorAuthAge", "s3:GetObject", "answered"],
+    ["s3:TlsVersion", "s3:GetObject", "answered"],
+    ["events:source", "s3:GetObject", unknownKey],
+  ])("a denial on the condition key %s of %s: %s", async (key, action, outcome) => {
+    const { client } = await startWithBucket();
+    const Condition = { Null: { [key]: "false" } };
+    const policy = policyOf({ Effect: "Deny", Principal: "*", Action: action, Resource: everything, Condition });
+    expect(await refusalOf(client.putBucketPolicy({ bucket, policy }, as(alice)))).toBe(outcome);
+  });
+
+  test("that is stored keeps acting, whatever keys it has", async () => {
+    const { opened, client } = await startWithBucket();
+    const Condition = { Null: { "aws:Sources": "true" } };
+    const policy = policyOf(allow({ Action: "s3:ListBucket", Resource: everything, Condition }));
+    await opened.app.store.transact(async (transaction) => {
+      const found = (await findBucket(transaction, bucket)) as Bucket;
+      putDocument(transaction, found.bucketId, "policy", policy);
+      changeRules(transaction, found, "r1", { policyRevision: "r1" });
+    });
+    expect(await refusalOf(client.listObjectsV2({ bucket }, as(bob)))).toBe("answered");
   });
 
   const manage = ["s3:GetBucketPolicy", "s3:PutBucketPolicy", "s3:DeleteBucketPolicy"];
