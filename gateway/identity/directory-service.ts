@@ -10,6 +10,7 @@ import type {
   WatchDirectoryResponseSchema,
 } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
+import { entityArn } from "../../services/kit/accounts/entity-arn.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { OfferedService } from "../../services/kit/server/route.ts";
@@ -108,13 +109,13 @@ const roleChange = (accountId: string, state: AccountState, name: string): Chang
   const role = principalsOf(accountId, state).findRole(name);
   const record = state.role.get(name);
   if (role === undefined || record === undefined)
-    return { change: { case: "deletedRoleArn", value: `arn:aws:iam::${accountId}:role/${name}` } };
-  const { id, trustPolicy } = record;
+    return { change: { case: "deletedRoleArn", value: entityArn(accountId, "role", { name }) } };
+  const { id, trustPolicy, path } = record;
   const { policies, tags = {} } = role;
   return {
     change: {
       case: "role",
-      value: { accountId, name: role.name, id, trustPolicy, policies: [...policies], tags: { ...tags } },
+      value: { accountId, name: role.name, path, id, trustPolicy, policies: [...policies], tags: { ...tags } },
     },
   };
 };

@@ -1,4 +1,5 @@
 import type { Accounts, Role, User } from "../../services/kit/accounts/accounts.ts";
+import { pathNameOfArn, roleOfArn } from "../../services/kit/accounts/entity-arn.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import { callerOf } from "../../services/kit/identity/access-keys.ts";
@@ -12,7 +13,8 @@ import type { SessionDirectory } from "../sts/application.ts";
 export interface StoredDirectory {
   /** By the name with its path, `team/alice`. */
   findUser(accountId: string, name: string): User | undefined;
-  findRole(roleArn: string): Role | undefined;
+  /** By its name without its path, in any case. */
+  findRoleByName(accountId: string, name: string): Role | undefined;
   findAccessKey(accessKeyId: string): AccessKey | undefined;
   findPolicy(policyArn: string): string | undefined;
 }
@@ -21,7 +23,7 @@ export interface DirectoryOptions {
   /** Who the configuration file declares. */
   readonly accounts: Pick<
     Accounts,
-    "findRole" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProviders"
+    "findRoleByName" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProviders"
   >;
   /** The lasting keys of the credentials file and of the configuration file. */
   readonly declaredKeys: AccessKeys;
@@ -39,7 +41,8 @@ export interface Directory extends SessionDirectory, Required<AccessKeys> {}
  */
 export const createDirectory = (options: DirectoryOptions): Directory => {
   const { accounts, declaredKeys, stored, sessionTokens, clock } = options;
-  const findRole = (roleArn: string): Role | undefined => accounts.findRole(roleArn) ?? stored.findRole(roleArn);
+  const findRoleByName = (accountId: string, name: string): Role | undefined =>
+    accounts.findRoleByName(accountId, name) ?? stored.findRoleByName(accountId, name);
   const find = (accessKeyId: string): AccessKey | undefined => {
     const declared = declaredKeys.find(accessKeyId);
     if (declared !== undefined) return declared;
@@ -51,11 +54,11 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
   const ofKeys = new WeakMap<Session, { readonly lasting: AccessKey; readonly key: AccessKey }>();
 
   const roleKey = (session: Session, principal: Session["principal"] & { kind: "role" }): AccessKey | undefined => {
-    const role = findRole(`arn:aws:iam::${session.accountId}:role/${principal.name}`);
+    const role = findRoleByName(session.accountId, principal.name);
     if (role === undefined || (role.id ?? derivedPrincipalId("AROA", role.arn)) !== principal.id) return undefined;
     const known = ofRoles.get(session);
     if (known?.role === role) return known.key;
-    const caller = roleCaller(session.accountId, role.name, principal.sessionName, role.policies);
+    const caller = roleCaller(session.accountId, pathNameOfArn(role.arn), principal.sessionName, role.policies);
     const key = temporaryKey(session, caller, role, accounts.canonicalUserId(session.accountId));
     ofRoles.set(session, { role, key });
     return key;
@@ -81,7 +84,8 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
       const { principal } = session;
       return principal.kind === "role" ? roleKey(session, principal) : keyKey(session, principal.accessKeyId);
     },
-    findRole,
+    findRole: (roleArn) => roleOfArn(roleArn, findRoleByName),
+    findRoleByName,
     findUser: (accountId, name) => accounts.findUser(accountId, name) ?? stored.findUser(accountId, name),
     findPolicy: (policyArn) => stored.findPolicy(policyArn),
     canonicalUserId: (accountId) => accounts.canonicalUserId(accountId),

@@ -1,5 +1,4 @@
 import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
-import { parseArn } from "../../services/kit/arn/arn.ts";
 import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
 import type { AccountState } from "./domain/account-state.ts";
 import type { StoredDirectory } from "./directory.ts";
@@ -19,13 +18,7 @@ export const storedDirectory = (
       const user = principalsOf(accountId, identities.state(accountId)).findUser(name.slice(name.lastIndexOf("/") + 1));
       return user?.name === name ? user : undefined;
     },
-    findRole: (roleArn) => {
-      const arn = parseArn(roleArn);
-      const name = /^role\/([^/]+)$/.exec(arn?.resource ?? "")?.[1];
-      if (arn === undefined || name === undefined) return undefined;
-      const role = principalsOf(arn.account, identities.state(arn.account)).findRole(name);
-      return role?.name === name ? role : undefined;
-    },
+    findRoleByName: (accountId, name) => principalsOf(accountId, identities.state(accountId)).findRole(name),
     findAccessKey: (accessKeyId) => {
       const accountId = identities.accountOfKey(accessKeyId);
       if (accountId === undefined) return undefined;

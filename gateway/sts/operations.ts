@@ -18,6 +18,7 @@ import {
   assumeRole as decideAssumeRole,
   assumeRoleWithWebIdentity as decideWebIdentity,
 } from "../../services/kit/accounts/assume-role.ts";
+import { entityArn } from "../../services/kit/accounts/entity-arn.ts";
 import type { RecordedCall } from "../../services/kit/access/decision-recorder.ts";
 import { temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
@@ -238,7 +239,7 @@ const issue = (
   };
 };
 
-const roleIdOf = (role: Role): string => role.id ?? derivedPrincipalId("AROA", role.arn);
+const roleIdOf = (role: Pick<Role, "id" | "arn">): string => role.id ?? derivedPrincipalId("AROA", role.arn);
 
 const userIdOf = ({ directory }: Application, caller: Caller): string => {
   if (caller.isRoot) return caller.accountId;
@@ -247,6 +248,8 @@ const userIdOf = ({ directory }: Application, caller: Caller): string => {
     const name = caller.principalArn.replace(/^.*:user\//, "");
     return directory.findUser(caller.accountId, name)?.id ?? derivedPrincipalId("AIDA", caller.principalArn);
   }
-  const arn = `arn:aws:iam::${caller.accountId}:role/${session[1]}`;
-  return `${directory.findRole(arn)?.id ?? derivedPrincipalId("AROA", arn)}:${session[2]}`;
+  const [, name = "", sessionName = ""] = session;
+  const { accountId, rolePath: path } = caller;
+  const arn = entityArn(accountId, "role", path === undefined ? { name } : { name, path });
+  return `${roleIdOf(directory.findRoleByName(accountId, name) ?? { arn })}:${sessionName}`;
 };

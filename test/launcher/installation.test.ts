@@ -141,7 +141,7 @@ describe("a running installation", () => {
       "arn:aws:iam::000000000000:user/nobody",
     ]);
     expect(errors).toBe(
-      "policy: There is no such principal; a user's name has its path, as in its ARN. Its policies can be given.\n",
+      "policy: There is no such principal; its name has its path, as in its ARN. Its policies can be given.\n",
     );
   });
 

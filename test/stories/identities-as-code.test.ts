@@ -5,10 +5,12 @@ import { join } from "node:path";
 
 import {
   AttachRolePolicyCommand,
+  CreateAccessKeyCommand,
   CreateGroupCommand,
   CreatePolicyCommand,
   CreatePolicyVersionCommand,
   CreateRoleCommand,
+  CreateUserCommand,
   DeletePolicyCommand,
   DeletePolicyVersionCommand,
   DeleteRoleCommand,
@@ -23,7 +25,9 @@ import {
   ListPoliciesCommand,
   ListPolicyTagsCommand,
   ListPolicyVersionsCommand,
+  ListRolesCommand,
   ListRoleTagsCommand,
+  PutUserPolicyCommand,
   SetDefaultPolicyVersionCommand,
   TagPolicyCommand,
   TagRoleCommand,
@@ -32,6 +36,15 @@ import {
   UpdateGroupCommand,
   UpdateRoleDescriptionCommand,
 } from "@aws-sdk/client-iam";
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutBucketPolicyCommand,
+  PutObjectCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { AssumeRoleCommand, STSClient } from "@aws-sdk/client-sts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { System } from "../support/system.ts";
@@ -80,6 +93,86 @@ test("a role is created, changed, tagged and deleted", async () => {
   await iam.send(new DetachRolePolicyCommand({ RoleName, PolicyArn: readOnly }));
   await iam.send(new DeleteRoleCommand({ RoleName }));
 });
+
+test("a role of a path is assumed, named by policies and deleted, as deployments with paths do", async () => {
+  const [RoleName, Path] = ["deploy-files", "/cdk/"];
+  const { Role } = await iam.send(new CreateRoleCommand({ RoleName, Path, AssumeRolePolicyDocument: trust }));
+  expect(Role).toMatchObject({ Path, Arn: `arn:aws:iam::${account}:role/cdk/deploy-files` });
+  await expect(
+    iam.send(new CreateRoleCommand({ RoleName: "Deploy-Files", AssumeRolePolicyDocument: trust })),
+  ).rejects.toMatchObject({ name: "EntityAlreadyExistsException" });
+  const listed = await iam.send(new ListRolesCommand({ PathPrefix: "/cdk/" }));
+  expect(listed.Roles?.map(({ Arn }) => Arn)).toEqual([Role?.Arn]);
+  const created = await iam.send(
+    new CreatePolicyCommand({
+      PolicyName: "assets",
+      Path: "/cdk/",
+      PolicyDocument: documentOf({ Action: "s3:ListBucket", Resource: "arn:aws:s3:::assets" }),
+    }),
+  );
+  const PolicyArn = created.Policy?.Arn;
+  expect(PolicyArn).toBe(`arn:aws:iam::${account}:policy/cdk/assets`);
+  await iam.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }));
+  const { PolicyRoles } = await iam.send(new ListEntitiesForPolicyCommand({ PolicyArn, PathPrefix: "/cdk/" }));
+  expect(PolicyRoles?.map((each) => each.RoleName)).toEqual([RoleName]);
+
+  const place = { endpoint: system.installation.gatewayUrl, region: "us-east-1" };
+  const owner = new S3Client({ ...place, credentials: system, forcePathStyle: true });
+  const sts = new STSClient({ ...place, credentials: await keyOfDeployer(Role?.Arn ?? "") });
+  const Bucket = "assets";
+  await owner.send(new CreateBucketCommand({ Bucket }));
+  await owner.send(new PutObjectCommand({ Bucket, Key: "a", Body: "a" }));
+  const assumed = await sts.send(new AssumeRoleCommand({ RoleArn: Role?.Arn, RoleSessionName: "cdk" }));
+  expect(assumed.AssumedRoleUser?.Arn).toBe(`arn:aws:sts::${account}:assumed-role/deploy-files/cdk`);
+  await expect(
+    sts.send(new AssumeRoleCommand({ RoleArn: `arn:aws:iam::${account}:role/deploy-files`, RoleSessionName: "cdk" })),
+  ).rejects.toMatchObject({ name: "AccessDenied" });
+  const { AccessKeyId = "", SecretAccessKey = "", SessionToken = "" } = assumed.Credentials ?? {};
+  const credentials = { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken };
+  const deployer = new S3Client({ ...place, credentials, forcePathStyle: true });
+  expect((await deployer.send(new ListObjectsV2Command({ Bucket }))).KeyCount).toBe(1);
+
+  // The policy of a bucket names the role with its path, as its principal and in conditions.
+  const readBy = async (statement: object): Promise<string> => {
+    const Policy = documentOf({ Action: "s3:GetObject", Resource: "arn:aws:s3:::assets/*", ...statement });
+    await owner.send(new PutBucketPolicyCommand({ Bucket, Policy }));
+    try {
+      return (await (await deployer.send(new GetObjectCommand({ Bucket, Key: "a" }))).Body?.transformToString()) ?? "";
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+  const named = (PrincipalArn: string) => ({
+    Principal: { AWS: account },
+    Condition: { ArnEquals: { "aws:PrincipalArn": PrincipalArn } },
+  });
+  expect(await readBy({ Principal: { AWS: Role?.Arn } })).toBe("a");
+  const everyone = {
+    Principal: "*",
+    Condition: { ArnLike: { "aws:PrincipalArn": `arn:aws:iam::${account}:role/cdk/*` } },
+  };
+  expect(await readBy(everyone)).toBe("a");
+  expect(await readBy(named(`arn:aws:iam::${account}:role/deploy-files`))).toBe("AccessDenied");
+
+  await expect(iam.send(new DeleteRoleCommand({ RoleName }))).rejects.toMatchObject({
+    name: "DeleteConflictException",
+  });
+  await iam.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }));
+  await iam.send(new DeleteRoleCommand({ RoleName }));
+  await iam.send(new DeletePolicyCommand({ PolicyArn }));
+  await expect(deployer.send(new ListObjectsV2Command({ Bucket }))).rejects.toMatchObject({ name: "InvalidToken" });
+  for (const client of [owner, sts, deployer]) client.destroy();
+});
+
+/** The key of a user who may assume one role. */
+const keyOfDeployer = async (role: string) => {
+  const UserName = "deployer";
+  await iam.send(new CreateUserCommand({ UserName, Path: "/people/" }));
+  const PolicyDocument = documentOf({ Action: "sts:AssumeRole", Resource: role });
+  await iam.send(new PutUserPolicyCommand({ UserName, PolicyName: "assume", PolicyDocument }));
+  const { AccessKey } = await iam.send(new CreateAccessKeyCommand({ UserName }));
+  return { accessKeyId: AccessKey?.AccessKeyId ?? "", secretAccessKey: AccessKey?.SecretAccessKey ?? "" };
+};
 
 test("a policy is created, changed by versions, tagged and deleted", async () => {
   const documents = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].map((Action) =>

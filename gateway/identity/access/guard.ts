@@ -4,14 +4,15 @@ import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason
 import { accessRules, decideCall, refuseCall } from "../../../services/kit/access/decide.ts";
 import type { Resource } from "../../../services/kit/access/decide.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
+import { textOf } from "../../../services/kit/access/questions.ts";
+import { entityArn, namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
 import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Application, Context } from "../application.ts";
 import type { HolderKind } from "../domain/entities.ts";
 import { commonAccount } from "../domain/common-policies.ts";
-import { declaredName, findDeclaredUser } from "../domain/entities.ts";
-import { entityArn } from "../domain/entity-arn.ts";
+import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
 import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 
@@ -40,9 +41,19 @@ export const guard: Guard<Application, undefined> = async (request, context) => 
   return undefined;
 };
 
-/** The entity that a question names, with its path in the ARN; the caller's own user where none is named. */
-const resourceOf = ({ resource }: Question, context: Context): Resource => {
+/**
+ * The entity that a question names, with its path in the ARN: one that is created with the path that it is to have; the
+ * caller's own user where none is named.
+ */
+const resourceOf = (question: Question, context: Context): Resource => {
   const { accountId } = context.caller;
+  const { permission, resource } = question;
+  const [created, ...rest] = permission.template.split("{path}");
+  if (rest.length > 0) {
+    const path = textOf(question, "path");
+    const entity = { name: resource.slice(`${created}${path}`.length), path: path === "" ? "/" : path };
+    return { arn: entityArn(accountId, created as EntityKind, entity), ownerAccountId: accountId };
+  }
   const given = parseArn(resource);
   if (given !== undefined) {
     // Each account has the common policies as its own, to read them.
@@ -50,14 +61,22 @@ const resourceOf = ({ resource }: Question, context: Context): Resource => {
     return { arn: resource, ownerAccountId: isShared ? accountId : given.account };
   }
   const [kind = "", name = ""] = resource.split("/", 2);
-  return { arn: arnOf(context, kind as HolderKind | "policy", name), ownerAccountId: accountId };
+  return { arn: arnOf(context, kind as EntityKind, name), ownerAccountId: accountId };
 };
 
-const arnOf = ({ app, caller }: Context, kind: HolderKind | "policy", given: string): string => {
+type EntityKind = HolderKind | "policy";
+
+const arnOf = ({ app, caller }: Context, kind: EntityKind, given: string): string => {
   const { accountId } = caller;
   const name = given === "" && kind === "user" ? (callersOwnUser(caller) ?? "") : given;
   if (kind === "user" && name === "") return `arn:aws:iam::${accountId}:root`;
-  const declared = kind === "user" ? findDeclaredUser(app.accounts, accountId, name) : undefined;
-  if (declared !== undefined) return entityArn(accountId, "user", declaredName(declared));
+  if (kind === "user") {
+    const declared = findDeclaredUser(app.accounts, accountId, name);
+    if (declared !== undefined) return entityArn(accountId, "user", namedWithPath(declared.name));
+  }
+  if (kind === "role") {
+    const declared = findDeclaredRole(app.accounts, accountId, name);
+    if (declared !== undefined) return declared.arn;
+  }
   return entityArn(accountId, kind, app.identities.state(accountId)[kind].get(name.toLowerCase()) ?? { name });
 };

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 
 import type { PolicyRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { PolicyRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { entityArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { derivedPrincipalId } from "../../../services/kit/identity/principal-ids.ts";
-import { entityArn } from "./entity-arn.ts";
 
 /** What stands for the account in the ARNs of the policies that all accounts have in common. */
 export const commonAccount = "aws";

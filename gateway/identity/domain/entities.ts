@@ -6,6 +6,7 @@ import type {
   UserRecord,
 } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
+import { namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
 import type { DeclaredAccounts } from "../application.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -16,15 +17,8 @@ import { findPolicyByArn } from "./managed-policies.ts";
 export type HolderKind = "user" | "group" | "role";
 export type Holder = UserRecord | GroupRecord | RoleRecord;
 
-/** The name and the path of a declared user, whose name is written with its path. */
-export const declaredName = (user: Pick<User, "name">): { readonly name: string; readonly path: string } => {
-  const slash = user.name.lastIndexOf("/");
-  const front = user.name.slice(0, slash + 1).replace(/^\/*/, "/");
-  return { name: user.name.slice(slash + 1), path: front === "" ? "/" : front };
-};
-
 export const findDeclaredUser = (accounts: DeclaredAccounts, accountId: string, name: string): User | undefined =>
-  accounts.listUsers(accountId).find((user) => declaredName(user).name.toLowerCase() === name.toLowerCase());
+  accounts.listUsers(accountId).find((user) => namedWithPath(user.name).name.toLowerCase() === name.toLowerCase());
 
 export const findDeclaredRole = (accounts: DeclaredAccounts, accountId: string, name: string): Role | undefined =>
   accounts.listRoles(accountId).find((role) => role.name.toLowerCase() === name.toLowerCase());

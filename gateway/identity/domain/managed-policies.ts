@@ -1,8 +1,8 @@
 import type { PolicyRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { entityArn, pathName } from "../../../services/kit/accounts/entity-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import type { AccountState } from "./account-state.ts";
 import { commonAccount, commonPolicies } from "./common-policies.ts";
-import { entityArn, pathName } from "./entity-arn.ts";
 
 type Named = Pick<PolicyRecord, "name" | "path">;
 

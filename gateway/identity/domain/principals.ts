@@ -5,10 +5,10 @@ import type {
   UserRecord,
 } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
+import { entityArn, pathName } from "../../../services/kit/accounts/entity-arn.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
 import type { AccountState } from "./account-state.ts";
 import { documentOf, withoutSpace } from "./documents.ts";
-import { pathName } from "./entity-arn.ts";
 import { findReferred } from "./managed-policies.ts";
 
 /** The principals of an account as requests meet them. */
@@ -71,7 +71,7 @@ const userOf = (accountId: string, record: UserRecord, state: AccountState): Use
 const roleOf = (accountId: string, record: RoleRecord, state: AccountState): Role => ({
   accountId,
   name: record.name,
-  arn: `arn:aws:iam::${accountId}:role/${record.name}`,
+  arn: entityArn(accountId, "role", record),
   id: record.id,
   trustPolicy: parseTrustPolicy(record.trustPolicy),
   policies: policiesOfRole(record, state),

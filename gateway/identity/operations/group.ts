@@ -13,6 +13,7 @@ import type {
   RemoveUserFromGroupRequest,
   UpdateGroupRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { entityArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
 import type { AccountState, Change } from "../domain/account-state.ts";
@@ -25,7 +26,6 @@ import {
   getRecord,
   heldBy,
 } from "../domain/entities.ts";
-import { entityArn } from "../domain/entity-arn.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 import { storedUser } from "./user.ts";

@@ -15,6 +15,7 @@ import type {
   UpdateRoleRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { Role } from "../../../services/kit/accounts/accounts.ts";
+import { entityArn, namedWithPath, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
 import { charactersOf, trustDocument } from "../domain/documents.ts";
@@ -28,8 +29,6 @@ import {
   heldBy,
   withTags,
 } from "../domain/entities.ts";
-import { entityArn } from "../domain/entity-arn.ts";
-import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 import { tagList, tagOperations } from "./tags.ts";
@@ -38,16 +37,16 @@ const secondsDefault = 3_600;
 
 type RoleTagsRequest = Message & { readonly roleName?: string };
 
-/** Creates a role. Refuses, in this order: INVALID_VALUE, MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
+/** Creates a role. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
 export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
   const { roleName: name = "", path = "/", assumeRolePolicyDocument = "", description, maxSessionDuration } = request;
   const { accountId } = caller;
-  if (path !== "/") throw fault(ErrorReason.INVALID_VALUE, { problem: "The path of a role must be /." });
   const trustPolicy = checkedTrust(assumeRolePolicyDocument);
   return app.identities.change(accountId, (state) => {
     assertFree(app.accounts, accountId, state, "role", name, limits.rolesMax);
     const record = create(RoleRecordSchema, {
       name,
+      path,
       id: `AROA${app.ids.token(17, idAlphabet)}`,
       createdMs: BigInt(app.clock.now()),
       policies: {},
@@ -161,7 +160,7 @@ const roleMessage = ({ app, caller: { accountId } }: Context, roleName: string) 
 };
 
 const storedRole = (accountId: string, record: RoleRecord) => ({
-  path: "/",
+  path: record.path === "" ? "/" : record.path,
   roleName: record.name,
   roleId: record.id,
   arn: entityArn(accountId, "role", record),
@@ -173,7 +172,7 @@ const storedRole = (accountId: string, record: RoleRecord) => ({
 });
 
 const declaredRole = (role: Role) => ({
-  path: "/",
+  path: namedWithPath(pathNameOfArn(role.arn)).path,
   roleName: role.name,
   roleId: derivedPrincipalId("AROA", role.arn),
   arn: role.arn,

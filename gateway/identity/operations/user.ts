@@ -13,6 +13,7 @@ import type {
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { UserSchema } from "../../../gen/quartet/identity/v1/principal_pb.ts";
 import type { User } from "../../../services/kit/accounts/accounts.ts";
+import { entityArn, namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import { callersOwnUser } from "../access/caller-user.ts";
 import type { Context } from "../application.ts";
@@ -20,7 +21,6 @@ import type { Change } from "../domain/account-state.ts";
 import {
   assertFree,
   conflict,
-  declaredName,
   findDeclaredUser,
   getChangeable,
   getRecord,
@@ -28,7 +28,6 @@ import {
   noSuch,
   withTags,
 } from "../domain/entities.ts";
-import { entityArn } from "../domain/entity-arn.ts";
 import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 import { tagList, tagOperations } from "./tags.ts";
@@ -143,7 +142,7 @@ export const storedUser = (accountId: string, record: UserRecord) =>
 
 const declaredUser = (accountId: string, user: User) => {
   const arn = `arn:aws:iam::${accountId}:user/${user.name}`;
-  const { name, path } = declaredName(user);
+  const { name, path } = namedWithPath(user.name);
   return {
     path,
     userName: name,

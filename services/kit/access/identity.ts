@@ -63,6 +63,7 @@ export const requesterOf = (caller: Caller): Requester => ({
   accountId: caller.accountId,
   // A service has no ARN.
   principalArn: caller.service === undefined ? caller.principalArn : "",
+  ...(caller.rolePath === undefined ? {} : { rolePath: caller.rolePath }),
   isRoot: actsForAccount(caller),
   isAnonymous: caller.isAnonymous,
   ...(caller.service === undefined ? {} : { serviceName: caller.service.name }),

@@ -13,6 +13,7 @@ import {
   SimulatePolicyResponseSchema,
 } from "../../../gen/quartet/kit/policy/v1/policy_service_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
+import { namedWithPath, pathNameOfArn } from "../accounts/entity-arn.ts";
 import { parseArn } from "../arn/arn.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Caller } from "../identity/caller.ts";
@@ -44,7 +45,7 @@ export interface AskedResource {
 export interface ExplainedService {
   readonly rules: Pick<AccessRules, "spelling">;
   readonly clock: Pick<Clock, "now">;
-  readonly accounts: Pick<Accounts, "findUser" | "findRole" | "findOrganizationId">;
+  readonly accounts: Pick<Accounts, "findUser" | "findRoleByName" | "findOrganizationId">;
   /** Finds a resource. Undefined: the service keeps none with the ARN. */
   readonly findResource: (asked: AskedResource) => Promise<KnownResource | undefined>;
 }
@@ -139,16 +140,16 @@ const principalOf = (
   if (identityPolicies !== undefined) return named.withPolicies(documentsOf(identityPolicies), session);
   const { kind, accountId, name } = named;
   if (kind === "anonymous" || kind === "root") return named.withPolicies([], session);
-  const declared =
-    kind === "user"
-      ? app.accounts.findUser(accountId, name)
-      : app.accounts.findRole(`arn:aws:iam::${accountId}:role/${name}`);
+  const role = kind === "role" ? app.accounts.findRoleByName(accountId, namedWithPath(name).name) : undefined;
+  const roleName = role && pathNameOfArn(role.arn);
+  const isMeant = named.isSession || roleName === name;
+  const declared = kind === "user" ? app.accounts.findUser(accountId, name) : isMeant ? role : undefined;
   if (declared === undefined)
     throw new ProtocolError(
       Code.NotFound,
-      "There is no such principal; a user's name has its path, as in its ARN. Its policies can be given.",
+      "There is no such principal; its name has its path, as in its ARN. Its policies can be given.",
     );
-  return named.withPolicies(declared.policies, session);
+  return named.withPolicies(declared.policies, session, roleName);
 };
 
 /** The resource's side. The policies of another account's resource are not read. */

@@ -68,21 +68,26 @@ export interface NamedPrincipal {
   readonly kind: "anonymous" | "root" | "user" | "role";
   /** Empty for an anonymous caller. */
   readonly accountId: string;
-  /** The user's name with its path, or the role's; empty for the others. */
+  /** The user's or role's name with its path, that of a session's role without it; empty for the others. */
   readonly name: string;
-  /** The principal with these policies. */
-  withPolicies(policies: readonly string[], sessionPolicies?: readonly string[]): Caller;
+  /** Whether the ARN is that of a session, which does not say its role's path. */
+  readonly isSession: boolean;
+  /** The principal with these policies, a session with those of a role that is named with its path. */
+  withPolicies(policies: readonly string[], sessionPolicies?: readonly string[], role?: string): Caller;
 }
 
 /** Reads the ARN of a root, a user, a role or a role's session; `*` is an anonymous caller. Undefined for others. */
 export const parsePrincipal = (text: string): NamedPrincipal | undefined => {
-  if (text === "*") return { kind: "anonymous", accountId: "", name: "", withPolicies: () => anonymousCaller };
+  const lasting = { isSession: false };
+  if (text === "*")
+    return { ...lasting, kind: "anonymous", accountId: "", name: "", withPolicies: () => anonymousCaller };
   const [, partition = "", accountId = "", kind = "", path = ""] =
     /^arn:([a-z0-9-]+):(?:iam|sts)::(\d{12}):(root|user|role|assumed-role)(?:\/(.+))?$/.exec(text) ?? [];
   const ofSession = kind === "assumed-role" ? /^([^/]+)\/([^/]+)$/.exec(path) : null;
   const [, name = path, session = ""] = ofSession ?? [];
   if (kind === "root" && name === "")
     return {
+      ...lasting,
       kind,
       accountId,
       name,
@@ -91,6 +96,7 @@ export const parsePrincipal = (text: string): NamedPrincipal | undefined => {
   if (name === "") return undefined;
   if (kind === "user")
     return {
+      ...lasting,
       kind,
       accountId,
       name,
@@ -101,9 +107,10 @@ export const parsePrincipal = (text: string): NamedPrincipal | undefined => {
     kind: "role",
     accountId,
     name,
-    withPolicies: (policies, sessionPolicies) =>
+    isSession: ofSession !== null,
+    withPolicies: (policies, sessionPolicies, role = name) =>
       narrowed(
-        roleCaller(accountId, name, session === "" ? "simulation" : session, policies, partition),
+        roleCaller(accountId, role, session === "" ? "simulation" : session, policies, partition),
         sessionPolicies,
       ),
   };

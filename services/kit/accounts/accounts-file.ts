@@ -74,6 +74,7 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
     listRoles: (accountId) => current().listRoles(accountId),
     findUser: (accountId, name) => current().findUser(accountId, name),
     findRole: (roleArn) => current().findRole(roleArn),
+    findRoleByName: (accountId, name) => current().findRoleByName(accountId, name),
     findIdentityProviders: (issuer) => current().findIdentityProviders(issuer),
     findMfaDevice: (accountId, serial) => current().findMfaDevice(accountId, serial),
     findOrganizationId: (accountId) => current().findOrganizationId(accountId),

@@ -2,6 +2,7 @@ import type { AccessKey } from "../identity/access-keys.ts";
 import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
 import { areTooLargeToCarry, policiesDigest } from "../identity/identity-policies.ts";
 import type { Policy } from "../policy/document.ts";
+import { roleOfArn } from "./entity-arn.ts";
 
 /** A declared account. */
 export interface Account {
@@ -36,7 +37,7 @@ export interface User {
 export interface Role {
   readonly accountId: string;
   readonly name: string;
-  /** `arn:aws:iam::<account>:role/<name>`. */
+  /** `arn:aws:iam::<account>:role/<path and name>`. */
   readonly arn: string;
   /** Who may assume it. */
   readonly trustPolicy: Policy;
@@ -93,6 +94,8 @@ export interface Accounts {
   listRoles(accountId: string): readonly Role[];
   /** The role with this ARN, whose partition may be any. */
   findRole(roleArn: string): Role | undefined;
+  /** The role of an account by its name without its path, in any case. */
+  findRoleByName(accountId: string, name: string): Role | undefined;
   /** The identity providers with this issuer, of any account. */
   findIdentityProviders(issuer: string): readonly IdentityProvider[];
   /** The device of the account's root with this serial number. */
@@ -111,7 +114,9 @@ export interface Accounts {
 export const accountsOf = (declared: Declared): Accounts => {
   const accounts = new Map(declared.accounts.map((account) => [account.id, account]));
   const users = new Map(declared.users.map((user) => [`${user.accountId}/${user.name}`, user]));
-  const roles = new Map(declared.roles.map((role) => [role.arn, role]));
+  const roles = new Map(declared.roles.map((role) => [`${role.accountId}/${role.name.toLowerCase()}`, role]));
+  const findRoleByName = (accountId: string, name: string): Role | undefined =>
+    roles.get(`${accountId}/${name.toLowerCase()}`);
   const organizationIds = new Map(
     [...declared.organizations].flatMap(([id, members]) => members.map((member) => [member, id] as const)),
   );
@@ -127,7 +132,8 @@ export const accountsOf = (declared: Declared): Accounts => {
     listUsers: (accountId) => declared.users.filter((user) => user.accountId === accountId),
     listRoles: (accountId) => declared.roles.filter((role) => role.accountId === accountId),
     findUser: (accountId, name) => users.get(`${accountId}/${name}`),
-    findRole: (roleArn) => roles.get(roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:")),
+    findRole: (roleArn) => roleOfArn(roleArn, findRoleByName),
+    findRoleByName,
     findIdentityProviders: (issuer) => (declared.identityProviders ?? []).filter((each) => each.issuer === issuer),
     findMfaDevice: (accountId, serial) =>
       (declared.mfaDevices ?? []).find((device) => device.accountId === accountId && device.serial === serial),

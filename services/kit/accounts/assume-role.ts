@@ -7,6 +7,7 @@ import type { PolicyRequest, Requester } from "../policy/compiled.ts";
 import { hasMatchingStatement } from "../policy/evaluate.ts";
 import type { PolicySpelling } from "../policy/spelling.ts";
 import type { Accounts, IdentityProvider, Role } from "./accounts.ts";
+import { pathNameOfArn } from "./entity-arn.ts";
 import { principalConditions } from "./principal-conditions.ts";
 
 /** A service that assumes a role in its own name, with every name that trust policies may use for it. */
@@ -140,6 +141,7 @@ const requesterOf = (accounts: RoleDirectory, caller: Caller): Requester => ({
   principalArn: caller.principalArn,
   isRoot: caller.isRoot,
   isAnonymous: caller.isAnonymous,
+  ...(caller.rolePath === undefined ? {} : { rolePath: caller.rolePath }),
   ...(caller.isAnonymous ? {} : { canonicalUserId: accounts.canonicalUserId(caller.accountId) }),
 });
 
@@ -160,7 +162,7 @@ const withoutAccounts = (policy: Policy): Policy => ({
 const sessionOf = (accounts: RoleDirectory, role: Role, sessionName: string): Caller => {
   if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
   return {
-    ...roleCaller(role.accountId, role.name, sessionName, role.policies),
+    ...roleCaller(role.accountId, pathNameOfArn(role.arn), sessionName, role.policies),
     canonicalUserId: accounts.canonicalUserId(role.accountId),
     ...(role.tags === undefined ? {} : { principalTags: role.tags }),
   };

@@ -97,7 +97,11 @@ const account = z
 const role = z
   .strictObject({
     account: accountId("The account that it belongs to."),
-    name: textOf(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or "+=,.@_-"', "Its name."),
+    name: textOf(
+      /^(?:[A-Za-z0-9+=,.@_-]{1,128}\/){0,8}[A-Za-z0-9+=,.@_-]{1,64}$/,
+      '1 to 64 letters, digits or "+=,.@_-" after its path',
+      "Its name, with its path: reader, or service-role/reader. Without it, it is unique in the account.",
+    ),
     trustPolicy: policy("Who may assume it: a policy with principals and without resources."),
     policies: policies.optional(),
     tags: tags.optional(),

@@ -12,6 +12,7 @@ import type {
 import { DirectoryService } from "../../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { follow } from "../client/follow.ts";
 import type { Clock } from "../clock/clock.ts";
+import { parseArn } from "../arn/arn.ts";
 import { defaultAccountId } from "../identity/access-keys.ts";
 import { rootCaller } from "../identity/caller.ts";
 import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
@@ -21,6 +22,7 @@ import type { Logger } from "../log/log.ts";
 import { PolicyError } from "../policy/document.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Account, Accounts, Role } from "./accounts.ts";
+import { entityArn, namedWithPath, roleOfArn } from "./entity-arn.ts";
 import { parseTrustPolicy } from "./trust-policy.ts";
 
 /** What was created at run time, as the gateway that keeps it shows it to services. */
@@ -28,7 +30,8 @@ export interface FollowedAccounts {
   /** False while it is unknown what was created: then nothing is found, and what is not found may exist. */
   isCurrent(): boolean;
   list(): readonly Account[];
-  findRole(roleArn: string): Role | undefined;
+  /** By its name without its path, in any case. */
+  findRoleByName(accountId: string, name: string): Role | undefined;
   /**
    * The identity policies with this digest; undefined if no principal has or recently had them. Rejects with a
    * ProtocolError of the role UNAVAILABLE if the gateway does not answer.
@@ -51,7 +54,7 @@ const keptPoliciesBytesMax = 64 * 1024 * 1024;
 
 interface Followed {
   readonly accounts: Map<string, Account>;
-  /** By the ARN in lower case: names that differ only in their case are of one role. */
+  /** By account and name in lower case: names that differ only in their case, or in their paths, are of one role. */
   readonly roles: Map<string, Role>;
 }
 
@@ -99,11 +102,8 @@ export const followAccounts = ({ transport, minter, clock, log }: FollowAccounts
   return {
     isCurrent: () => following.isCurrent(),
     list: () => (following.isCurrent() ? listed : []),
-    findRole: (roleArn) => {
-      const arn = roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:");
-      const role = following.isCurrent() ? followed.roles.get(arn.toLowerCase()) : undefined;
-      return role?.arn === arn ? role : undefined;
-    },
+    findRoleByName: (accountId, name) =>
+      following.isCurrent() ? followed.roles.get(roleKey(accountId, name)) : undefined,
     findPolicies: (digest) => {
       const known = kept.get(digest);
       if (known !== undefined) return Promise.resolve(known);
@@ -117,10 +117,12 @@ export const followAccounts = ({ transport, minter, clock, log }: FollowAccounts
 
 /**
  * The declared accounts together with those that were created at run time. What is declared hides what was created by
- * the same number or ARN.
+ * the same number or name.
  */
 export const joinAccounts = (declared: Accounts, followed: FollowedAccounts): Accounts => {
   let joined: { readonly of: readonly (readonly Account[])[]; readonly list: readonly Account[] } | undefined;
+  const findRoleByName = (accountId: string, name: string): Role | undefined =>
+    declared.findRoleByName(accountId, name) ?? followed.findRoleByName(accountId, name);
   return {
     ...declared,
     list: () => {
@@ -131,7 +133,8 @@ export const joinAccounts = (declared: Accounts, followed: FollowedAccounts): Ac
       }
       return joined.list;
     },
-    findRole: (roleArn) => declared.findRole(roleArn) ?? followed.findRole(roleArn),
+    findRole: (roleArn) => roleOfArn(roleArn, findRoleByName),
+    findRoleByName,
     knowsAllRoles: () => followed.isCurrent(),
   };
 };
@@ -139,10 +142,12 @@ export const joinAccounts = (declared: Accounts, followed: FollowedAccounts): Ac
 const apply = ({ accounts, roles }: Followed, { change }: DirectoryChange, log: Logger): void => {
   if (change.case === "account") accounts.set(change.value.id, accountOf(change.value));
   else if (change.case === "deletedAccountId") accounts.delete(change.value);
-  else if (change.case === "deletedRoleArn") roles.delete(change.value.toLowerCase());
-  else if (change.case === "role") {
+  else if (change.case === "deletedRoleArn") {
+    const { account = "", resource = "" } = parseArn(change.value) ?? {};
+    roles.delete(roleKey(account, namedWithPath(resource).name));
+  } else if (change.case === "role") {
     const role = roleOf(change.value, log);
-    const key = arnOf(change.value).toLowerCase();
+    const key = roleKey(change.value.accountId, change.value.name);
     if (role === undefined) roles.delete(key);
     else roles.set(key, role);
   }
@@ -155,7 +160,9 @@ const accountOf = ({ id, name, email }: DirectoryAccount): Account => ({
   canonicalUserId: derivedCanonicalUserId(id),
 });
 
-const arnOf = ({ accountId, name }: DirectoryRole): string => `arn:aws:iam::${accountId}:role/${name}`;
+const roleKey = (accountId: string, name: string): string => `${accountId}/${name.toLowerCase()}`;
+
+const arnOf = (role: DirectoryRole): string => entityArn(role.accountId, "role", role);
 
 /** Undefined for a role whose trust policy cannot be read, for example one of a later version: nobody may assume it. */
 const roleOf = (role: DirectoryRole, log: Logger): Role | undefined => {

@@ -20,7 +20,7 @@ const requestKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>
 
 /** The keys that a request of somebody may have besides, and the tags, which are among them. */
 const somebodysKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>([
-  ["principalarn", ({ principalArn }) => roleArnOfSession(principalArn) ?? principalArn],
+  ["principalarn", ({ principalArn, rolePath }) => roleArnOfSession(principalArn, rolePath) ?? principalArn],
   ["principalaccount", ({ accountId }) => accountId],
   ["principalorgid", ({ accountId }, accounts) => accounts.findOrganizationId(accountId)],
 ]);

@@ -20,6 +20,7 @@ import type {
   DeclaredUser,
 } from "./declaration.ts";
 import { accountSections } from "./declaration.ts";
+import { entityArn, namedWithPath } from "./entity-arn.ts";
 import { parseTrustPolicy } from "./trust-policy.ts";
 
 /** The files and variables that the declarations refer to. */
@@ -109,8 +110,8 @@ const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] 
     const path = `roles[${index}]`;
     return {
       accountId: role.account,
-      name: role.name,
-      arn: `arn:aws:iam::${role.account}:role/${role.name}`,
+      name: namedWithPath(role.name).name,
+      arn: entityArn(role.account, "role", namedWithPath(role.name)),
       trustPolicy: checked(readPolicy(role.trustPolicy, `${path}.trustPolicy`, sources), parseTrustPolicy),
       policies: readIdentityPolicies(role.policies ?? [], `${path}.policies`, sources),
       ...(role.tags === undefined ? {} : { tags: role.tags }),
@@ -242,7 +243,7 @@ const refuseDuplicates = (declared: Omit<Declared, "accessKeys">): void => {
   const { accounts, users, roles, identityProviders, organizations, mfaDevices } = declared;
   refuseTwice(
     users.map(({ accountId, name }) => `user ${name} of ${accountId}`),
-    roles.map(({ arn }) => `role ${arn}`),
+    roles.map(({ accountId, name }) => `role ${name.toLowerCase()} of ${accountId}`),
     (identityProviders ?? []).map(({ arn }) => `identity provider ${arn}`),
     (mfaDevices ?? []).map(({ serial }) => `MFA device ${serial}`),
     accounts.map(({ canonicalUserId }) => `canonical id ${canonicalUserId}`),

@@ -15,6 +15,8 @@ export interface Caller extends RequestFacts {
   readonly accountId: string;
   /** For example `arn:aws:iam::000000000000:user/alice`; empty when anonymous. */
   readonly principalArn: string;
+  /** Of a session: the path of its role, which its ARN does not have, for example `/team/`. Unset: `/`. */
+  readonly rolePath?: string;
   /** True for the account's own credentials, to which no identity policy applies. */
   readonly isRoot: boolean;
   readonly isAnonymous: boolean;
@@ -103,21 +105,25 @@ export const userCaller = (
   issuer: "",
 });
 
-/** A session of a role of an account, whose permissions are the role's policies. */
+/** A session of a role of an account, named with its path, whose permissions are the role's policies. */
 export const roleCaller = (
   accountId: string,
   role: string,
   session: string,
   policies: readonly string[],
   partition = "aws",
-): Caller => ({
-  accountId,
-  principalArn: `arn:${partition}:sts::${accountId}:assumed-role/${role}/${session}`,
-  isRoot: false,
-  isAnonymous: false,
-  policies,
-  issuer: "",
-});
+): Caller => {
+  const slash = role.lastIndexOf("/");
+  return {
+    accountId,
+    principalArn: `arn:${partition}:sts::${accountId}:assumed-role/${role.slice(slash + 1)}/${session}`,
+    ...(slash === -1 ? {} : { rolePath: `/${role.slice(0, slash + 1)}` }),
+    isRoot: false,
+    isAnonymous: false,
+    policies,
+    issuer: "",
+  };
+};
 
 /** A service in its own name. */
 export const serviceCaller = (service: CallingService): Caller => ({

@@ -11,6 +11,7 @@ import { UnauthenticatedError } from "./unauthenticated-error.ts";
 interface CallerClaims {
   readonly sub: string;
   readonly account: string;
+  readonly role_path?: string;
   readonly root: boolean;
   readonly anonymous: boolean;
   /** Exactly one of these three is present, so that a reader of only some of them refuses the others. */
@@ -42,6 +43,7 @@ interface CallerClaims {
 export const toClaims = (caller: Caller): CallerClaims => ({
   sub: caller.principalArn,
   account: caller.accountId,
+  ...(caller.rolePath === undefined ? {} : { role_path: caller.rolePath }),
   root: caller.isRoot,
   anonymous: caller.isAnonymous,
   ...policyClaims(caller.policies),
@@ -84,7 +86,12 @@ const sessionPolicyClaims = (
  */
 export const fromClaims = (payload: JWTPayload, issuer: string, policies: readonly string[]): Caller => {
   const { sub, account, root, anonymous, preauthorized, token_borne: isTokenBorne } = payload;
-  const { canonical_user_id: canonicalUserId, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
+  const {
+    role_path: rolePath,
+    canonical_user_id: canonicalUserId,
+    access_key_id: accessKeyId,
+    source_ip: sourceIp,
+  } = payload;
   const isWellFormed =
     typeof sub === "string" &&
     typeof account === "string" &&
@@ -92,6 +99,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     typeof anonymous === "boolean" &&
     (preauthorized === undefined || preauthorized === true) &&
     (isTokenBorne === undefined || isTokenBorne === true) &&
+    isOptionalText(rolePath) &&
     isOptionalText(canonicalUserId) &&
     isOptionalText(accessKeyId) &&
     isOptionalText(sourceIp);
@@ -107,6 +115,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     isAnonymous: anonymous,
     policies,
     issuer,
+    ...(rolePath === undefined ? {} : { rolePath }),
     ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
     ...(preauthorized === undefined ? {} : { isPreauthorized: true }),
     ...(accessKeyId === undefined ? {} : { accessKeyId }),

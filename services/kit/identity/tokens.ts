@@ -274,6 +274,7 @@ const algorithms: ReadonlySet<string> = new Set<SignatureAlgorithm>(["EdDSA", "E
 const tokenMembers = (caller: Caller, audience: string | readonly string[]): readonly unknown[] => [
   audience,
   caller.principalArn,
+  caller.rolePath,
   caller.accountId,
   caller.isRoot,
   caller.isAnonymous,

@@ -10,6 +10,8 @@ export interface Requester {
   /** Empty for an anonymous caller. */
   readonly accountId: string;
   readonly principalArn: string;
+  /** Of a session: the path of its role, which its ARN does not have. Unset: `/`. */
+  readonly rolePath?: string;
   readonly isRoot: boolean;
   readonly isAnonymous: boolean;
   /** The account's canonical id, where the caller has one. */
@@ -62,8 +64,8 @@ export class SpelledRequest {
   /** Spelled when a statement names principals, which those of identities never do. */
   get #named(): { readonly arn: string; readonly roleArn: string | undefined } {
     if (this.#principal === undefined) {
-      const { principalArn } = this.requester;
-      const roleArn = roleArnOfSession(principalArn);
+      const { principalArn, rolePath } = this.requester;
+      const roleArn = roleArnOfSession(principalArn, rolePath);
       const { arn } = this.#spelling;
       this.#principal = { arn: arn(principalArn), roleArn: roleArn === undefined ? undefined : arn(roleArn) };
     }
@@ -144,13 +146,13 @@ export const namesRequester = (
   statement.principal.entries.some(({ kind, value }) => kind === "arn" && spelling.arn(value) === request.principalArn);
 
 /**
- * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
- * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.
+ * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/team/reader` of
+ * `arn:aws:sts::111122223333:assumed-role/reader/nightly` and the path `/team/`. Undefined for every other principal.
  */
-export const roleArnOfSession = (principalArn: string): string | undefined => {
+export const roleArnOfSession = (principalArn: string, rolePath = "/"): string | undefined => {
   if (!principalArn.includes(":assumed-role/")) return undefined;
   const session = /^arn:([a-z0-9-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/.exec(principalArn);
-  return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role/${session[3]}`;
+  return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role${rolePath}${session[3]}`;
 };
 
 type Test = (request: SpelledRequest) => boolean;

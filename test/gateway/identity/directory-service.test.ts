@@ -115,6 +115,13 @@ describe("a service that follows", () => {
     await keeper.call("deleteRole", { roleName: "Teller" });
     await eventually(() => accounts.findRole(teller) === undefined, "the role is gone");
 
+    await keeper.call("createRole", { roleName: "teller", path: "/till/", assumeRolePolicyDocument: trust });
+    const ofTill = `arn:aws:iam::${shop}:role/till/teller`;
+    await eventually(() => accounts.findRole(ofTill) !== undefined, "the role with a path is known");
+    expect(accounts.findRole(`arn:aws:iam::${shop}:role/teller`)).toBeUndefined();
+    await keeper.call("deleteRole", { roleName: "teller" });
+    await eventually(() => accounts.findRoleByName(shop, "Teller") === undefined, "it is gone");
+
     const { account } = await keeper.call(
       "createAccount",
       { accountName: "bank", email: "bank@example.com" },
@@ -182,7 +189,11 @@ describe("a service that follows", () => {
     await server.stop(0);
     const followed = followAccounts({ transport, minter: minterOf("event-bus"), clock, log: silentLogger });
     onTestFinished(() => followed.stop());
-    expect([followed.isCurrent(), followed.list(), followed.findRole(teller)]).toEqual([false, [], undefined]);
+    expect([followed.isCurrent(), followed.list(), followed.findRoleByName(shop, "Teller")]).toEqual([
+      false,
+      [],
+      undefined,
+    ]);
     await expect(followed.findPolicies("x".repeat(43))).rejects.toThrow("The caller's policies cannot be found now.");
   });
 });

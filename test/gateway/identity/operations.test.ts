@@ -156,13 +156,61 @@ describe("a role that is created at run time", () => {
     const { call, stored } = await furnished();
     await call("putRolePolicy", { roleName: "reader", policyName: "p", policyDocument: allowing("s3:GetObject") });
     await call("updateRole", { roleName: "reader", maxSessionDuration: 7_200 });
-    expect(stored.findRole(`arn:aws:iam::${shop}:role/reader`)).toMatchObject({
+    expect(stored.findRoleByName(shop, "reader")).toMatchObject({
       policies: [allowing("s3:GetObject")],
       sessionSecondsMax: 7_200,
     });
     await call("deleteRolePolicy", { roleName: "reader", policyName: "p" });
     await call("deleteRole", { roleName: "reader" });
-    expect(stored.findRole(`arn:aws:iam::${shop}:role/reader`)).toBeUndefined();
+    expect(stored.findRoleByName(shop, "reader")).toBeUndefined();
+  });
+});
+
+describe("a role with a path", () => {
+  const create = (opened: Opened, roleName: string, path: string) =>
+    opened.call("createRole", { roleName, path, assumeRolePolicyDocument: trust });
+
+  test("has it in its ARN and is found by its name", async () => {
+    const opened = await open();
+    const { role: created } = await create(opened, "pipe", "/service-role/");
+    expect(created).toMatchObject({ path: "/service-role/", arn: `arn:aws:iam::${shop}:role/service-role/pipe` });
+    expect((await opened.call("getRole", { roleName: "PIPE" }))["role"]).toEqual(created);
+    expect(opened.stored.findRoleByName(shop, "pipe")?.arn).toBe(`arn:aws:iam::${shop}:role/service-role/pipe`);
+  });
+
+  test("is listed by prefixes of its path, in order of the names", async () => {
+    const opened = await open();
+    await create(opened, "c", "/team/a/");
+    await create(opened, "b", "/team/");
+    await create(opened, "a", "/");
+    const names = async (pathPrefix: string) =>
+      ((await opened.call("listRoles", { pathPrefix }))["roles"] as { roleName: string }[]).map(
+        (each) => each.roleName,
+      );
+    expect(await Promise.all(["/", "/team/", "/team/a/", "/tea/"].map(names))).toEqual([
+      ["a", "b", "c", "clerk"],
+      ["b", "c"],
+      ["c"],
+      [],
+    ]);
+  });
+
+  test("takes its name for all paths and all spellings", async () => {
+    const opened = await open();
+    await create(opened, "pipe", "/service-role/");
+    await expect(create(opened, "Pipe", "/other/")).rejects.toMatchObject({ facts: { reason: "ENTITY_EXISTS" } });
+  });
+
+  test("is created by whoever may on its path", async () => {
+    const opened = await open();
+    const cdk = userCaller(shop, "cdk", [allowing("iam:CreateRole", `arn:aws:iam::${shop}:role/cdk/*`)]);
+    const asked = (roleName: string, path: string) =>
+      opened.call("createRole", { roleName, path, assumeRolePolicyDocument: trust }, cdk);
+    expect((await asked("deploy", "/cdk/"))["role"]).toMatchObject({ path: "/cdk/" });
+    await expect(asked("other", "/")).rejects.toMatchObject({ facts: { reason: "ACCESS_DENIED" } });
+    await expect(asked("other", "/cd/")).rejects.toMatchObject({ facts: { reason: "ACCESS_DENIED" } });
+    // The name that is taken says nothing to whoever may not create it at this path.
+    await expect(asked("deploy", "/other/")).rejects.toMatchObject({ facts: { reason: "ACCESS_DENIED" } });
   });
 });
 
@@ -214,7 +262,7 @@ describe("the identity service refuses", () => {
     ],
     ["getUserPolicy", { userName: "alice", policyName: "constructor" }, "NO_SUCH_ENTITY"],
     ["deleteUserPolicy", { userName: "alice", policyName: "p" }, "NO_SUCH_ENTITY"],
-    ["createRole", { roleName: "r", path: "/x/", assumeRolePolicyDocument: trust }, "INVALID_VALUE"],
+    ["createRole", { roleName: "READER", path: "/x/", assumeRolePolicyDocument: trust }, "ENTITY_EXISTS"],
     ["createRole", { roleName: "r", assumeRolePolicyDocument: document }, "MALFORMED_POLICY"],
     ["createRole", { roleName: "clerk", assumeRolePolicyDocument: trust }, "ENTITY_EXISTS"],
     ["updateAssumeRolePolicy", { roleName: "clerk", policyDocument: trust }, "DECLARED_ENTITY"],

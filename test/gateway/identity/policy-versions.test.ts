@@ -26,7 +26,7 @@ const furnished = async (): Promise<Opened> => {
 };
 
 const actionsOfRole = ({ stored }: Opened): readonly string[] | undefined =>
-  stored.findRole(`arn:aws:iam::${shop}:role/reader`)?.policies;
+  stored.findRoleByName(shop, "reader")?.policies;
 
 const versionsOf = async ({ call }: Opened): Promise<unknown> =>
   ((await call("listPolicyVersions", { policyArn }))["versions"] as Record<string, unknown>[]).map(

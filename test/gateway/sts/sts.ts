@@ -68,12 +68,12 @@ export const openSts = (
   const directory = createDirectory({
     accounts: {
       ...accountsOf(whole),
-      findRole: (arn) => accountsOf({ ...whole, roles: parts.roles }).findRole(arn),
+      findRoleByName: (accountId, name) => accountsOf({ ...whole, roles: parts.roles }).findRoleByName(accountId, name),
     },
     declaredKeys: fixedAccessKeys(whole.accessKeys),
     stored: {
       findUser: () => undefined,
-      findRole: () => undefined,
+      findRoleByName: () => undefined,
       findAccessKey: () => undefined,
       findPolicy: (arn) => (arn === `arn:aws:iam::${shop}:policy/read` ? allowing("s3:GetObject") : undefined),
     },

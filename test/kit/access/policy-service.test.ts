@@ -45,7 +45,19 @@ const app = {
   accounts: accountsOf({
     accounts: [],
     users: [{ accountId: owner, name: "alice", policies: [reading] }],
-    roles: [],
+    roles: [
+      {
+        accountId: owner,
+        name: "clerk",
+        arn: `arn:aws:iam::${owner}:role/team/clerk`,
+        trustPolicy: { version: "2012-10-17", id: undefined, statements: [] },
+        policies: [
+          document(
+            statement({ Condition: { ArnEquals: { "aws:PrincipalArn": `arn:aws:iam::${owner}:role/team/clerk` } } }),
+          ),
+        ],
+      },
+    ],
     organizations: new Map([["o-exampleorg00", [owner]]]),
     accessKeys: [],
   }),
@@ -115,6 +127,10 @@ describe("simulatePolicy", () => {
       },
       "BOTH_SIDES",
     ],
+    ["a role with a path", { principalArn: `arn:aws:iam::${owner}:role/team/clerk` }, "IDENTITY_POLICY"],
+    ["its session", { principalArn: `arn:aws:sts::${owner}:assumed-role/clerk/monday` }, "IDENTITY_POLICY"],
+    ["a role without its path", { principalArn: `arn:aws:iam::${owner}:role/clerk` }, "NotFound"],
+    ["a role with another path", { principalArn: `arn:aws:iam::${owner}:role/other/clerk` }, "NotFound"],
     [
       "a key of the request",
       {

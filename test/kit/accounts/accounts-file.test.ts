@@ -66,11 +66,23 @@ describe("the accounts of a configuration file", () => {
       bank,
       [alicesFile],
     ]);
+    expect(accounts.findRoleByName(bank, "Teller")).toBe(role);
     expect([shop, bank, "777788889999"].map(accounts.findOrganizationId)).toEqual([
       "o-exampleorg00",
       undefined,
       "o-exampleorg00",
     ]);
+  });
+
+  test("have roles with paths, each found by its ARN and by its name alone", async () => {
+    const installation = await declaredInstallation({
+      "quartet.json": JSON.stringify(role({ name: "team/a/Reader" })),
+    });
+    const accounts = installation.open();
+    const found = accounts.findRole(`arn:aws:iam::${shop}:role/team/a/Reader`);
+    expect([found?.name, found?.arn]).toEqual(["Reader", `arn:aws:iam::${shop}:role/team/a/Reader`]);
+    expect(accounts.findRoleByName(shop, "reader")).toBe(found);
+    expect(accounts.findRole(`arn:aws:iam::${shop}:role/Reader`)).toBeUndefined();
   });
 
   test("have canonical ids whether they are declared or not", async () => {
@@ -194,13 +206,13 @@ describe("a configuration file is refused", () => {
       role({ trustPolicy: { Statement: { ...trust.Statement, Resource: "*" } } }),
       "roles[0].trustPolicy: Statement[0] must not name a resource",
     ],
-    [role({ name: "path/r" }), 'roles[0].name must have 1 to 64 letters, digits or "+=,.@_-"'],
+    [role({ name: "path/" }), 'roles[0].name must have 1 to 64 letters, digits or "+=,.@_-" after its path'],
     [
       { organizations: { mine: { accounts: [] } } },
       "organizations.mine must be named with o- and 10 to 32 letters or digits",
     ],
     [account({ users: [{ name: "alice" }, { name: "alice" }] }), "user alice of 111122223333 is declared twice"],
-    [{ roles: [...role({}).roles, ...role({}).roles] }, "role arn:aws:iam::111122223333:role/r is declared twice"],
+    [{ roles: [...role({}).roles, ...role({ name: "path/R" }).roles] }, "role r of 111122223333 is declared twice"],
     [
       account({
         accessKeys: [

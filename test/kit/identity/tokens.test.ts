@@ -223,6 +223,7 @@ describe("a minted token", () => {
 describe("what policies ask for of a caller", () => {
   const session: Caller = {
     ...alice,
+    rolePath: "/team/",
     isSecureTransport: true,
     tlsVersion: "1.3",
     signatureVersion: "AWS4-HMAC-SHA256",
@@ -242,6 +243,7 @@ describe("what policies ask for of a caller", () => {
 
   // the member with another value
   test.for<Partial<Caller>>([
+    { rolePath: "/other/" },
     { isSecureTransport: false },
     { tlsVersion: "1.2" },
     { signatureVersion: "AWS" },

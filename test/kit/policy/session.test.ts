@@ -53,6 +53,24 @@ describe("s3:GetObject on an object of account 111122223333 by a session", () =>
       { identity: [reads], session: [reads], resource: [to(denies, "*")] },
       "explicit-deny",
     ],
+    [
+      "whose role with a path the resource names",
+      { ...nightly, rolePath: "/team/" },
+      { resource: [to(reads, { AWS: `arn:aws:iam::${owner}:role/team/reader` })] },
+      "resource-policy",
+    ],
+    [
+      "whose role has a path, and the resource names one without it",
+      { ...nightly, rolePath: "/team/" },
+      { resource: [to(reads, role)] },
+      "no-allow",
+    ],
+    [
+      "whose role has no path, and the resource names one with it",
+      nightly,
+      { resource: [to(reads, { AWS: `arn:aws:iam::${owner}:role/team/reader` })] },
+      "no-allow",
+    ],
     ["whose role the resource names", nightly, { session: [reads], resource: [to(reads, role)] }, "resource-policy"],
     [
       "whose role the resource names, of which it was deprived",

@@ -117,7 +117,7 @@ export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
  */
 export type Role = Message<"quartet.identity.v1.Role"> & {
   /**
-   * Always `/`.
+   * `/`, or `/service-role/`.
    *
    * @generated from field: string path = 1;
    */

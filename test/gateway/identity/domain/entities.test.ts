@@ -10,7 +10,6 @@ import type { AccountState } from "../../../../gateway/identity/domain/account-s
 import { emptyState } from "../../../../gateway/identity/domain/account-state.ts";
 import {
   assertFree,
-  declaredName,
   getChangeable,
   policyByArn,
   withoutTags,
@@ -113,15 +112,6 @@ describe("a policy", () => {
   ])("is not found by %j", (arn) => {
     expect(() => policyByArn(shop, state, arn)).toThrow(refused("NO_SUCH_ENTITY", { entity: arn }));
   });
-});
-
-test.each([
-  ["carol", { name: "carol", path: "/" }],
-  ["team/carol", { name: "carol", path: "/team/" }],
-  ["/team/carol", { name: "carol", path: "/team/" }],
-  ["a/b/carol", { name: "carol", path: "/a/b/" }],
-])("the declared user %s has a name and a path", (name, expected) => {
-  expect(declaredName({ name })).toEqual(expected);
 });
 
 describe("tags", () => {
