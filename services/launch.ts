@@ -10,7 +10,7 @@ import { createLogger } from "./kit/log/log.ts";
 import { openProcessTls } from "./kit/process/process-tls.ts";
 import { collectAtRest, collectGarbage, processorMs } from "./kit/process/rest.ts";
 import { startFailure } from "./kit/process/start-failure.ts";
-import { noteEndpoint } from "./launcher/endpoint.ts";
+import { forgetEndpoint, noteEndpoint } from "./launcher/endpoint.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { checkStart } from "./launcher/preflight.ts";
 import { processNames } from "./launcher/processes.ts";
@@ -78,7 +78,8 @@ const main = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "draining");
-    running.stop().then(
+    const stopped = running.stop().then(() => forgetEndpoint(config.dataDir));
+    stopped.then(
       () => process.exit(0),
       (error: unknown) => {
         log.fatal({ err: error }, "stop failed");

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** The file in which `npm start` notes where its gateway answers, for tools that start later. */
@@ -11,7 +11,10 @@ export const noteEndpoint = async (dataDir: string, url: string): Promise<void> 
   await writeFile(path, `${url}\n`, { mode: 0o600 });
 };
 
-/** The base URL of the gateway that was last started in the data directory; undefined if none was. */
+/** Forgets the base URL of a gateway that does not run any more. */
+export const forgetEndpoint = (dataDir: string): Promise<void> => rm(endpointFile(dataDir), { force: true });
+
+/** The base URL of the gateway that runs in the data directory; undefined if none does. */
 export const readEndpoint = async (dataDir: string): Promise<string | undefined> => {
   try {
     return (await readFile(endpointFile(dataDir), "utf8")).trim();

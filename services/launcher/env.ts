@@ -32,7 +32,7 @@ await runTool({
   run: async (config) => {
     const endpoint = await readEndpoint(config.dataDir);
     if (endpoint === undefined)
-      throw new ConfigError(`nothing was started in ${config.dataDir}; run npm start, or name another --data-dir`);
+      throw new ConfigError(`nothing runs in ${config.dataDir}; run npm start, or name another --data-dir`);
     const { accessKeyId, secretAccessKey } = await rootKey(config);
     return Object.entries({
       AWS_ENDPOINT_URL: endpoint,

@@ -6,6 +6,7 @@ import type { Address, ConfigSources } from "../kit/config/config.ts";
 import { formatAddress, variableName } from "../kit/config/config.ts";
 import { makeDirectory } from "../kit/process/make-directory.ts";
 import { startFailure } from "../kit/process/start-failure.ts";
+import { forgetEndpoint } from "./endpoint.ts";
 import { listenAddresses } from "./private-targets.ts";
 import { processNames, serviceNames } from "./processes.ts";
 
@@ -19,14 +20,17 @@ export interface PreflightOptions {
 }
 
 /**
- * Checks what would end a process during its start: its settings, the data directory, the addresses. Throws ConfigError
- * for a setting, and an Error whose message is one sentence for the rest.
+ * Checks what would end a process during its start: its settings, the data directory, the addresses. Forgets where an
+ * earlier installation in the directory answered. Throws ConfigError for a setting, and an Error whose message is one
+ * sentence for the rest.
  */
 export const checkStart = async ({ dataDir, usesFreePorts, sources }: PreflightOptions): Promise<void> => {
   const listeners = processNames.flatMap((process) =>
     Object.entries(listenAddresses(process, sources)).map(([setting, address]) => ({ process, setting, address })),
   );
   await checkDirectory(dataDir);
+  // That of an installation that was killed: nothing runs in the directory, whatever becomes of this start.
+  await forgetEndpoint(dataDir);
   if (usesFreePorts) return;
   const problems = await Promise.all(listeners.map(({ address }) => findListenProblem(address)));
   const taken = listeners.flatMap(({ process, setting, address }, index) =>

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { noteEndpoint, readEndpoint } from "../../services/launcher/endpoint.ts";
 import { checkStart } from "../../services/launcher/preflight.ts";
 import { runProgram } from "../support/run-program.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
@@ -65,6 +66,23 @@ describe("checkStart", () => {
     await expect(check(dataDir, {}, true)).rejects.toThrow(
       `the data directory ${dataDir} is in use by a running Quartet; stop it, or set another dataDir`,
     );
+  });
+
+  test("forgets the address of an installation that was killed, even where the start fails", async () => {
+    const dataDir = await temporaryDirectory();
+    await noteEndpoint(dataDir, "http://127.0.0.1:8080");
+    const env = { QUARTET_EVENT_BUS_LISTEN: `127.0.0.1:${await listening(free)}` };
+    await expect(check(dataDir, env)).rejects.toThrow("is in use by another program");
+    expect(await readEndpoint(dataDir)).toBeUndefined();
+  });
+
+  test("keeps the address of an installation that runs", async () => {
+    const dataDir = await temporaryDirectory();
+    await noteEndpoint(dataDir, "http://127.0.0.1:8080");
+    await mkdir(join(dataDir, "sockets"));
+    await listening({ path: join(dataDir, "sockets", "event-bus.sock") });
+    await expect(check(dataDir, {}, true)).rejects.toThrow("is in use by a running Quartet");
+    expect(await readEndpoint(dataDir)).toBe("http://127.0.0.1:8080");
   });
 
   test("refuses a data directory that is a file's place", async () => {

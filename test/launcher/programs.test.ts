@@ -78,12 +78,12 @@ describe("env", () => {
     expect(output).toContain("AWS_ACCESS_KEY_ID=QKIAROOT\nexport AWS_SECRET_ACCESS_KEY=of-the-environment\n");
   });
 
-  test("says where it looked if nothing was started there", async () => {
+  test("says where it looked if nothing runs there", async () => {
     const dataDir = await temporaryDirectory();
     expect(await runProgram("services/launcher/env.ts", ["--data-dir", dataDir])).toEqual({
       status: 2,
       output: "",
-      errors: `env: nothing was started in ${dataDir}; run npm start, or name another --data-dir\n`,
+      errors: `env: nothing runs in ${dataDir}; run npm start, or name another --data-dir\n`,
     });
   });
 });
