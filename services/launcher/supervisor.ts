@@ -8,6 +8,7 @@ import type { Logger } from "../kit/log/log.ts";
 import type { LifeMessage } from "../kit/process/process.ts";
 import type { LivenessLimits } from "./liveness.ts";
 import { defaultLivenessLimits, watchLiveness } from "./liveness.ts";
+import { platformEnvironment } from "./platform-environment.ts";
 import type { StartLimits, Urls } from "./start-up.ts";
 import { awaitReady, defaultStartLimits } from "./start-up.ts";
 
@@ -53,18 +54,6 @@ const restartDelayMsMin = 200;
 const defaultRestartLimits = { restartDelayMsMax: 10_000 };
 /** After a longer run the waits begin at the shortest again. */
 const steadyMs = 30_000;
-
-/**
- * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. glibc's
- * allocator has two arenas instead of sixteen, and gives large blocks back to the system as soon as they are freed
- * (services/decisions/0117). Other allocators ignore these.
- */
-const platformEnvironment = {
-  UV_THREADPOOL_SIZE: "16",
-  MALLOC_ARENA_MAX: "2",
-  MALLOC_MMAP_THRESHOLD_: "131072",
-  MALLOC_TRIM_THRESHOLD_: "131072",
-};
 
 const spawnAlone =
   (nodeFlags: readonly string[]) =>
