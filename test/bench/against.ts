@@ -45,11 +45,24 @@ export interface Comparison {
   readonly after: BenchRow;
   /** How much better it became: more than 1 is better, whatever the figure measures. */
   readonly gain: number;
+  /** What was compared: the costs themselves, or the ratios to the bare building blocks. */
+  readonly of: "costs" | "ratios";
 }
 
+/** Compares the rows that both clones have. */
+export const compareRows = ({ before, after }: ComparedRows, of: Comparison["of"]): Comparison[] =>
+  after.flatMap((row) => {
+    const other = before.find(({ what }) => what === row.what);
+    if (other === undefined) return [];
+    return [
+      { before: other, after: row, gain: of === "costs" ? other.value / row.value : row.ratio / other.ratio, of },
+    ];
+  });
+
 /**
- * Measures a group of this clone of the repository and of another one in turns. Rows are compared by their ratios to
- * the bare building blocks of the same rounds; rows that only one of the clones has are left out.
+ * Measures a group of this clone of the repository and of another one in turns. Where both are measured in the same
+ * rounds, their costs are compared: each has a bare figure of its own, whose spread says nothing of the clones. Where
+ * whole groups are measured in turns, minutes lie between them, so their ratios are compared.
  */
 export const compareGroup = async (
   group: BenchGroup,
@@ -58,9 +71,7 @@ export const compareGroup = async (
   only?: string,
 ): Promise<Comparison[]> => {
   const own = join(import.meta.dirname, "../..");
-  const { before, after } = (await group.runAgainst?.(directory, only)) ?? (await inTurns(directory, own, file));
-  return after.flatMap((row) => {
-    const other = before.find(({ what }) => what === row.what);
-    return other === undefined ? [] : [{ before: other, after: row, gain: row.ratio / other.ratio }];
-  });
+  const sameRounds = await group.runAgainst?.(directory, only);
+  if (sameRounds !== undefined) return compareRows(sameRounds, "costs");
+  return compareRows(await inTurns(directory, own, file), "ratios");
 };

@@ -18,7 +18,7 @@ export interface BenchGroup {
   run(only?: string): Promise<BenchRow[]>;
   /**
    * Measures another clone of the repository, in the same rounds. Unset: `run` is run in both, in turns. Both have the
-   * same rows.
+   * same rows, whose values are costs.
    */
   runAgainst?(directory: string, only?: string): Promise<ComparedRows>;
 }

@@ -11,7 +11,8 @@ import type { BenchGroup, BenchRow } from "./bench.ts";
  * its target is marked; the exit status says only whether everything could be measured, for machines differ.
  *
  * `npm run bench -- --against <directory> [group …]`: measures another clone of the repository in turns with this one,
- * and prints both figures of each row, and how much better this one is. What is more than 5 % worse is marked.
+ * and prints both figures of each row, and how much better this one is: by the costs themselves where both were
+ * measured in the same rounds, otherwise by the ratios, which is said. What is more than 5 % worse is marked.
  *
  * `--rows <text>`: only the rows of requests whose names have the text, for example `"GET 4 KiB, 16"`.
  */
@@ -20,7 +21,7 @@ const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
 });
 const files = readdirSync(import.meta.dirname).filter(
-  (file) => file.endsWith(".ts") && !["main.ts", "bench.ts", "against.ts"].includes(file),
+  (file) => /^[^.]+\.ts$/.test(file) && !["main.ts", "bench.ts", "against.ts"].includes(file),
 );
 
 /** Rows that became worse by more are marked. */
@@ -43,10 +44,10 @@ const line = (row: BenchRow): string => {
   return `${row.what.padEnd(58)} ${measured.padStart(18)}   ÷ ${against.padEnd(50)} = ${ratio}${mark(row)}`;
 };
 
-const comparedLine = ({ before, after, gain }: Comparison): string => {
+const comparedLine = ({ before, after, gain, of }: Comparison): string => {
   const figures = `${formatted(before.value)} → ${formatted(after.value)} ${after.unit}`;
   const ratios = `${formattedRatio(before.ratio)} → ${formattedRatio(after.ratio)}${mark(after)}`;
-  return `${after.what.padEnd(72)} ${figures.padStart(26)}   ${gain.toFixed(2)}x${gain < gainMin ? "  WORSE" : ""}   ${ratios}`;
+  return `${after.what.padEnd(72)} ${figures.padStart(26)}   ${gain.toFixed(2)}x${of === "ratios" ? " by ratio" : ""}${gain < gainMin ? "  WORSE" : ""}   ${ratios}`;
 };
 
 for (const file of files) {
