@@ -23,13 +23,15 @@ import { bestInTurns } from "./peers/turns.ts";
 
 type EventBus = Client<typeof EventBusService>;
 
-/** Events of one round: about a second of the service's CPU, of which its clock counts hundredths. */
+/** Deliveries of one round: most of a second of the service's CPU, of which its clock counts hundredths. */
 const deliveredCount = 5_000;
-/** Events that are put and not yet delivered. With more, deliveries would be read from the disk. */
+/** Deliveries of events that are put and not yet delivered. With more, they would be read from the disk. */
 const openMax = 400;
+/** Deliveries of the events of one call. */
+const callMax = 100;
 /** Calls of PutEvents at the same time. */
 const putsMax = 8;
-/** Events before the first round, and milliseconds of posts: after fewer, code is still being compiled. */
+/** Deliveries before the first round, and milliseconds of posts: after fewer, code is still being compiled. */
 const warmingCount = 25_000;
 const warmingMs = 3_000;
 const perSecond = 500;
@@ -69,60 +71,90 @@ const startEndpoint = async () => {
 
 type Endpoint = Awaited<ReturnType<typeof startEndpoint>>;
 
-/** A bus whose events go to one of so many API destinations each. */
-const addDestinations = async (bus: EventBus, url: string, connectionArn: string, count: number): Promise<void> => {
-  await bus.createEventBus({ name: `to-${count}` });
-  for (let each = 0; each < count; each += 1) {
-    const name = `to-${count}-${each}`;
-    const { apiDestinationArn } = await bus.createApiDestination({
-      name,
-      connectionArn,
-      invocationEndpoint: `${url}/${each}`,
-      httpMethod: ApiDestinationHttpMethod.POST,
-      invocationRateLimitPerSecond: 1_000_000,
-    });
-    await bus.putRule({ name, eventBusName: `to-${count}`, eventPattern: `{"source":["shop.${each}"]}` });
-    await bus.putTargets({
-      rule: name,
-      eventBusName: `to-${count}`,
-      targets: [{ id: "shop", arn: apiDestinationArn }],
-    });
+/** A bus, and how many of its API destinations each of its events goes to. */
+interface BusShape {
+  readonly eventBusName: string;
+  readonly endpoints: number;
+  readonly fan: number;
+}
+
+/** Targets of one rule, of which a rule has no more. */
+const ruleTargetsMax = 5;
+
+/** A bus whose events go to one of so many API destinations each, or to all of them. */
+const addBus = async (
+  bus: EventBus,
+  url: string,
+  connectionArn: string,
+  { eventBusName, endpoints, fan }: BusShape,
+): Promise<void> => {
+  await bus.createEventBus({ name: eventBusName });
+  const arns = await Promise.all(
+    Array.from({ length: endpoints }, async (_, each) => {
+      const { apiDestinationArn } = await bus.createApiDestination({
+        name: `${eventBusName}-${each}`,
+        connectionArn,
+        invocationEndpoint: `${url}/${each}`,
+        httpMethod: ApiDestinationHttpMethod.POST,
+        invocationRateLimitPerSecond: 1_000_000,
+      });
+      return apiDestinationArn;
+    }),
+  );
+  const step = fan === 1 ? 1 : ruleTargetsMax;
+  for (let first = 0; first < endpoints; first += step) {
+    const rule = `rule-${first}`;
+    const eventPattern = fan === 1 ? `{"source":["shop.${first}"]}` : `{"source":[{"prefix":"shop."}]}`;
+    await bus.putRule({ name: rule, eventBusName, eventPattern });
+    const targets = arns.slice(first, first + step).map((arn, each) => ({ id: `shop-${each}`, arn }));
+    await bus.putTargets({ rule, eventBusName, targets });
   }
 };
 
-/** Puts so many events and waits until they are delivered. */
-const deliver = (bus: EventBus, endpoint: Endpoint, count: number, eventCount: number): Promise<void> =>
-  Promise.race([putAll(bus, endpoint, count, eventCount), late()]);
+/** Puts events with so many deliveries and waits until all are made. */
+const deliver = (bus: EventBus, endpoint: Endpoint, shape: BusShape, deliveryCount: number): Promise<void> =>
+  Promise.race([putAll(bus, endpoint, shape, deliveryCount / shape.fan), late()]);
 
 const late = async (): Promise<never> => {
   await delay(120_000, undefined, { ref: false });
   throw new Error("not every event was delivered");
 };
 
-/** Puts ten events a call, of which few are not yet delivered at any time. */
-const putAll = async (bus: EventBus, endpoint: Endpoint, count: number, eventCount: number): Promise<void> => {
+/** Puts at most ten events a call, of which few are not yet delivered at any time. */
+const putAll = async (
+  bus: EventBus,
+  endpoint: Endpoint,
+  { eventBusName, endpoints, fan }: BusShape,
+  eventCount: number,
+): Promise<void> => {
   const before = endpoint.receivedCount();
   const calls = new Set<Promise<unknown>>();
-  for (let put = 0; put < eventCount; put += 10) {
-    await endpoint.received(before + put + 10 - openMax);
-    const entries = Array.from({ length: 10 }, (_, each) => ({
+  const perCall = Math.min(10, callMax / fan);
+  for (let put = 0; put < eventCount; put += perCall) {
+    await endpoint.received(before + (put + perCall) * fan - openMax);
+    const entries = Array.from({ length: perCall }, (_, each) => ({
       ...entry,
-      source: `shop.${(put + each) % count}`,
-      eventBusName: `to-${count}`,
+      source: `shop.${(put + each) % endpoints}`,
+      eventBusName,
     }));
     const call = bus.putEvents({ entries }).finally(() => calls.delete(call));
     calls.add(call);
     if (calls.size >= putsMax) await Promise.race(calls);
   }
   await Promise.all(calls);
-  await endpoint.received(before + eventCount);
+  await endpoint.received(before + eventCount * fan);
 };
 
 /**
- * Events put and delivered by a second of the service's CPU, against posts of the same size by a second of a bare
- * client's: CPU does not depend on what else the machine does. Both sides are warm and have the flags of the service.
+ * Deliveries of events that are put, by a second of the service's CPU, against posts of the same size by a second of a
+ * bare client's: CPU does not depend on what else the machine does. Both sides are warm and have the service's flags.
  */
-const delivered = async (bus: EventBus, service: ServicePeer, endpoint: Endpoint, count: number): Promise<BenchRow> => {
+const delivered = async (
+  bus: EventBus,
+  service: ServicePeer,
+  endpoint: Endpoint,
+  shape: BusShape,
+): Promise<BenchRow> => {
   const poster = startPeer("event-clients", String(detail.length + 200), processes["event-bus"].nodeFlags);
   await poster.ask<number>({ ask: "run", address: endpoint.url, ms: warmingMs });
   const { own, bare } = await bestInTurns(3, {
@@ -133,13 +165,14 @@ const delivered = async (bus: EventBus, service: ServicePeer, endpoint: Endpoint
     },
     own: async () => {
       const before = await service.cpuMs();
-      await deliver(bus, endpoint, count, deliveredCount);
+      await deliver(bus, endpoint, shape, deliveredCount);
       return (deliveredCount / ((await service.cpuMs()) - before)) * 1_000;
     },
   });
   poster.stop();
-  const what = `events put and delivered, endpoints: ${count}`;
-  return row(what, "events/CPU s", own, { what: "bare undici posts/CPU s, 32 in flight", value: bare }, 0.25);
+  const { endpoints, fan } = shape;
+  const what = `events put and delivered to ${fan} of ${endpoints} endpoints`;
+  return row(what, "deliveries/CPU s", own, { what: "bare undici posts/CPU s, 32 in flight", value: bare }, 0.25);
 };
 
 /** The time from the call of PutEvents to the request at the endpoint, while events are put evenly. */
@@ -150,7 +183,7 @@ const latency = async (bus: EventBus, endpoint: Endpoint): Promise<BenchRow[]> =
   while (begins.length < perSecond * latencySeconds) {
     while (begins.length < ((performance.now() - beginMs) / 1_000) * perSecond) {
       const number = begins.push(performance.now()) - 1;
-      const sale = { ...entry, source: "shop.0", eventBusName: "to-1", detail: JSON.stringify({ number }) };
+      const sale = { ...entry, source: "shop.0", eventBusName: "one-of-1", detail: JSON.stringify({ number }) };
       puts.push(bus.putEvents({ entries: [sale] }));
     }
     await delay(1);
@@ -183,10 +216,17 @@ export const group: BenchGroup = {
         authParameters: { apiKeyAuthParameters: { apiKeyName: "x-key", apiKeyValue: "k-1" } },
       });
       const rows: BenchRow[] = [];
-      const counts = [1, 10, 100];
-      for (const count of counts) await addDestinations(bus, endpoint.url, connectionArn, count);
-      await deliver(bus, endpoint, 1, warmingCount);
-      for (const count of counts) rows.push(await delivered(bus, service, endpoint, count));
+      const shapes = [
+        ...[1, 10, 100].map((endpoints) => ({ eventBusName: `one-of-${endpoints}`, endpoints, fan: 1 })),
+        ...[10, 100].map((endpoints) => ({ eventBusName: `all-of-${endpoints}`, endpoints, fan: endpoints })),
+      ];
+      for (const shape of shapes) await addBus(bus, endpoint.url, connectionArn, shape);
+      const [warming] = shapes;
+      if (warming !== undefined) await deliver(bus, endpoint, warming, warmingCount);
+      for (const shape of shapes) {
+        if (shape.fan > 1) await deliver(bus, endpoint, shape, warmingCount);
+        rows.push(await delivered(bus, service, endpoint, shape));
+      }
       return [...rows, ...(await latency(bus, endpoint))];
     } finally {
       endpoint.close();

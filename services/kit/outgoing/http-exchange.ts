@@ -69,6 +69,11 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     return this.#isKept;
   }
 
+  /** Whether it has got all of its answer, or an error. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#isKept = !this.#isConnecting();

@@ -1,9 +1,10 @@
-import { Agent } from "undici";
+import { Agent, buildConnector } from "undici";
 
 import type { AddressGuard } from "../network/address-guard.ts";
 import { ForbiddenAddressError } from "../network/address-guard.ts";
 import type { ExchangeLimits, IncomingAnswer } from "./http-exchange.ts";
 import { AnswerLateError, HttpExchange } from "./http-exchange.ts";
+import { OriginClients } from "./origin-clients.ts";
 import type { FailedOutcome } from "./service-outcome.ts";
 
 /** One outgoing request. */
@@ -81,42 +82,61 @@ export const defaultSenderLimits: SenderLimits = {
  */
 export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): HttpSender => {
   const { requestMsMax, socketsPerOriginMax, socketsKeptMax, socketIdleMsMax, socketMsMax } = limits;
-  const options: Agent.Options = {
-    connect: { lookup: guard.lookup, timeout: requestMsMax },
-    connections: socketsPerOriginMax,
+  const connecting = { lookup: guard.lookup, timeout: requestMsMax };
+  const clientOptions = {
     maxHeaderSize: 65_536,
-  };
-  const agent = new Agent({
-    ...options,
-    pipelining: 1,
     keepAliveTimeout: socketIdleMsMax,
     keepAliveMaxTimeout: socketIdleMsMax,
-    clientTtl: socketMsMax,
+  };
+  const agentOfNewSockets = new Agent({
+    connect: connecting,
+    connections: socketsPerOriginMax,
+    maxHeaderSize: 65_536,
+    pipelining: 0,
   });
-  const agentOfNewSockets = new Agent({ ...options, pipelining: 0 });
   let open = 0;
   let isConnecting = false;
-  agent.on("connect", () => {
+  const onConnect = (): void => {
     open += 1;
     // The requests that wait for a connection start in the same turn in which it is made.
     isConnecting = true;
     queueMicrotask(() => (isConnecting = false));
-  });
-  agent.on("disconnect", () => (open -= 1));
+  };
+  const onDisconnect = (): void => void (open -= 1);
+
+  const origins = new Map<string, OriginClients>();
+  const clientsOf = (origin: string): OriginClients => {
+    let clients = origins.get(origin);
+    if (clients === undefined) {
+      clients = new OriginClients(origin, {
+        client: clientOptions,
+        // One for all connections of an origin, which remembers its TLS sessions.
+        connect: buildConnector(connecting),
+        socketsMax: socketsPerOriginMax,
+        socketMsMax,
+        onConnect,
+        onDisconnect,
+        onUnused: () => origins.delete(origin),
+      });
+      origins.set(origin, clients);
+    }
+    return clients;
+  };
 
   const startsSocket = (): boolean => isConnecting;
-  const exchange = (through: Agent, outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
+  const exchange = (isRepeated: boolean, outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
     const { method, url, headers, body = null } = outgoing;
     const { origin, path } = addressOf(url);
     const exchanged = new HttpExchange(bounds, signal, startsSocket);
-    const reset = open >= socketsKeptMax;
-    through.dispatch({ origin, path, method, headers, body, reset }, exchanged);
+    const options = { origin, path, method, headers, body, reset: open >= socketsKeptMax };
+    if (isRepeated) agentOfNewSockets.dispatch(options, exchanged);
+    else clientsOf(origin).dispatch(options, exchanged);
     return exchanged;
   };
 
   const repeat = async (outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
     try {
-      return await exchange(agentOfNewSockets, outgoing, signal, bounds).answer;
+      return await exchange(true, outgoing, signal, bounds).answer;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw toSendError(error, requestMsMax);
@@ -141,7 +161,7 @@ export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): Htt
       let first: HttpExchange | undefined;
       const beginMs = performance.now();
       try {
-        first = exchange(agent, outgoing, signal, { bodyBytesMax, answerMsMax: requestMsMax });
+        first = exchange(false, outgoing, signal, { bodyBytesMax, answerMsMax: requestMsMax });
         return await first.answer;
       } catch (error) {
         if (signal.aborted) throw signal.reason;
@@ -152,7 +172,8 @@ export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): Htt
       }
     },
     close: async () => {
-      await Promise.all([agent.destroy(), agentOfNewSockets.destroy()]);
+      const ending = new Error("the sender is closed");
+      await Promise.all([...[...origins.values()].map((each) => each.destroy(ending)), agentOfNewSockets.destroy()]);
     },
   };
 };
