@@ -74,7 +74,7 @@ const compileMember = (
 };
 
 const addText: EncodedContentWriter = (out, from, start, end) => {
-  out.addText(from, start, end);
+  out.addEscaped(from, start, end);
   return true;
 };
 
@@ -85,7 +85,7 @@ const numberWriter =
   (out, from, start, end) => {
     const number = readInteger(from, start, end);
     if (number === undefined || (scalar === ScalarType.INT32 && number > int32Max)) return false;
-    out.addMarkup(scalarToText(scalar, scalar === ScalarType.BOOL ? number !== 0 : number));
+    out.addText(scalarToText(scalar, scalar === ScalarType.BOOL ? number !== 0 : number));
     return true;
   };
 
@@ -109,7 +109,7 @@ const instantWriter = (format: TimestampFormat): EncodedContentWriter => {
       const instant = { seconds: BigInt(seconds), nanos } as Timestamp;
       Object.assign(last, { seconds, nanos, text: instantToText(instant, format) });
     }
-    out.addMarkup(last.text);
+    out.addText(last.text);
     return true;
   };
 };
@@ -134,9 +134,9 @@ const tagsOf = (name: string): EncodedTags => ({
 const writeWithin =
   ({ opening, closing }: EncodedTags, write: EncodedContentWriter): EncodedContentWriter =>
   (out, from, start, end) => {
-    out.add(opening);
+    out.addBytes(opening, 0, opening.length);
     if (!write(out, from, start, end)) return false;
-    out.add(closing);
+    out.addBytes(closing, 0, closing.length);
     return true;
   };
 
@@ -145,13 +145,13 @@ export const elementWriter = (name: string, write: EncodedContentWriter): Encode
   const { opening, closing, empty } = tagsOf(name);
   return (out, from, start, end) => {
     const before = out.length;
-    out.add(opening);
+    out.addBytes(opening, 0, opening.length);
     const inside = out.length;
     if (!write(out, from, start, end)) return false;
-    if (out.length > inside) out.add(closing);
+    if (out.length > inside) out.addBytes(closing, 0, closing.length);
     else {
       out.cutAt(before);
-      out.add(empty);
+      out.addBytes(empty, 0, empty.length);
     }
     return true;
   };

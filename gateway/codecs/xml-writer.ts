@@ -254,7 +254,7 @@ const compileEncodedItems = (
       bytes.cutAt(length);
       const own: Output = { text: "", pieces: undefined };
       writeMessage(own, fromBinary(desc, item), false);
-      bytes.addMarkup(own.text);
+      bytes.addText(own.text);
     }
     addBytes(out, bytes);
   };

@@ -2,71 +2,55 @@ import type { DescField, DescMessage, MessageInitShape, MessageShape } from "@bu
 import { create } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 
+import { KeptBytes } from "./kept-bytes.ts";
 import { KeptMemory } from "./kept-memory.ts";
 
 /**
  * The bytes of many messages of the same few members, written without making messages. The caller writes the members in
  * the order of their numbers, as the library does, and waits for nothing before they are taken.
  */
-export class MessageBytes {
-  #bytes: Buffer = memory.take(firstBytes);
-  #at = 0;
-
-  /** How many there are; `cutAt` removes what follows so many. */
-  get length(): number {
-    return this.#at;
-  }
-
-  cutAt(length: number): void {
-    this.#at = length;
+export class MessageBytes extends KeptBytes {
+  constructor() {
+    super(memory, firstBytes);
   }
 
   /** Begins a member that has a length; returns what `close` needs. */
   open(field: DescField): number {
-    this.#reserve(headBytesMax);
+    this.reserve(headBytesMax);
     this.#tag(field, WireType.LengthDelimited);
-    this.#at += 1;
-    return this.#at;
+    this.at += 1;
+    return this.at;
   }
 
   /** Ends the member that was begun last. */
   close(start: number): void {
-    const size = this.#at - start;
+    const size = this.at - start;
     if (size > oneByteMax) {
-      this.#reserve(headBytesMax);
+      this.reserve(headBytesMax);
       const further = varintBytes(size) - 1;
-      this.#bytes.copyWithin(start + further, start, this.#at);
-      this.#at += further;
+      this.bytes.copyWithin(start + further, start, this.at);
+      this.at += further;
     }
-    writeVarint(this.#bytes, size, start - 1);
+    writeVarint(this.bytes, size, start - 1);
   }
 
   /** A whole number from 0 to 2^53 - 1. */
   integer(field: DescField, value: number): void {
-    this.#reserve(headBytesMax);
+    this.reserve(headBytesMax);
     this.#tag(field, WireType.Varint);
-    this.#at = writeVarint(this.#bytes, value, this.#at);
+    this.at = writeVarint(this.bytes, value, this.at);
   }
 
   /** A whole number as it is written in other bytes. */
   integerOf(field: DescField, from: Uint8Array, start: number, end: number): void {
-    this.#reserve(headBytesMax);
+    this.reserve(headBytesMax);
     this.#tag(field, WireType.Varint);
-    this.copy(from, start, end);
+    this.addBytes(from, start, end);
   }
 
   text(field: DescField, value: string): void {
     const start = this.open(field);
-    this.#reserve(value.length * utf8BytesMax);
-    const bytes = this.#bytes;
-    let at = this.#at;
-    let all = value.length > shortLength ? oneByteMax + 1 : 0;
-    for (let index = 0; index < value.length && all <= oneByteMax; index += 1) {
-      const code = value.charCodeAt(index);
-      all |= code;
-      bytes[at++] = code;
-    }
-    this.#at = all <= oneByteMax ? at : this.#at + bytes.write(value, this.#at, "utf8");
+    this.addText(value);
     this.close(start);
   }
 
@@ -74,58 +58,34 @@ export class MessageBytes {
   member(field: DescField, from: Uint8Array, start: number, end: number, around?: number): void {
     const begin = this.open(field);
     if (around !== undefined) this.#byte(around);
-    this.copy(from, start, end);
+    this.addBytes(from, start, end);
     if (around !== undefined) this.#byte(around);
     this.close(begin);
   }
 
-  /** Bytes inside a member. */
-  copy(from: Uint8Array, start: number, end: number): void {
-    this.#reserve(end - start);
-    const into = this.#bytes;
-    let at = this.#at;
-    if (end - start > shortLength) into.set(from.subarray(start, end), at);
-    else for (let index = start; index < end; index += 1) into[at++] = from[index]!;
-    this.#at += end - start;
-  }
-
   /** All of them. Nothing can be written any more. */
   take(): Uint8Array {
-    const taken = new Uint8Array(this.#bytes.subarray(0, this.#at));
-    memory.giveBack(this.#bytes);
-    this.#bytes = noBytes;
-    this.#at = 0;
+    const taken = new Uint8Array(this.written);
+    this.release();
     return taken;
   }
 
   #byte(byte: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#at++] = byte;
+    this.reserve(1);
+    this.bytes[this.at++] = byte;
   }
 
   #tag({ number }: DescField, wireType: WireType): void {
-    this.#at = writeVarint(this.#bytes, ((number << 3) | wireType) >>> 0, this.#at);
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(2 * (this.#at + bytes));
-    grown.set(this.#bytes.subarray(0, this.#at));
-    this.#bytes = grown;
+    this.at = writeVarint(this.bytes, ((number << 3) | wireType) >>> 0, this.at);
   }
 }
 
 const memory = new KeptMemory();
-const noBytes = Buffer.alloc(0);
 const firstBytes = 32 * 1024;
 const oneByteMax = 0x7f;
 /** The most bytes of a tag or of a number, and of one after the other. */
 const varintBytesMax = 10;
 const headBytesMax = 2 * varintBytesMax;
-/** Of a UTF-16 code unit. */
-const utf8BytesMax = 3;
-/** Up to this length, a loop is cheaper than a call of the platform. */
-const shortLength = 64;
 /** Numbers below this one can be shifted. */
 const shiftedMax = 2 ** 31;
 
