@@ -2,7 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { Code } from "@connectrpc/connect";
 
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage, ServiceError } from "../../services/kit/faults/service-error.ts";
@@ -30,7 +30,14 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
 
   const metadata = spelledMetadata(declared, cutValues(info.metadata), context);
   const message = metadata === info.metadata ? error.rawMessage : fillMessage(declared.message, metadata);
-  return createFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
+  return withMethod(createFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol), context);
+};
+
+/** The public service names the method of HTTP where it refuses a method; a service does not know it. */
+const withMethod = (fault: HttpFault, { protocol, bound }: FaultContext): HttpFault => {
+  const method = bound?.method.http?.method;
+  if (fault.status !== 405 || protocol !== Protocol.REST_XML || method === undefined) return fault;
+  return { ...fault, members: [["Method", method], ...fault.members] };
 };
 
 /**

@@ -79,7 +79,7 @@ export const openIncomingBody = (
     pieces: () => pieces(keep),
     lentPieces: () => pieces(lendToFree),
     readWhole: async (decode, isSigned = true) => {
-      if (declared === 0) return noBytes;
+      if (declared === 0 && decode === undefined) return noBytes;
       const bytesMax = isSigned ? limits.bodyBytesMax : limits.unsignedBodyBytesMax;
       if ((declared ?? 0) > bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
       if (decode === undefined) {

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
@@ -14,6 +15,7 @@ import type { StreamedBody } from "../bindings/streamed-body.ts";
 import { streamedBody, wholeBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
+import { resourceType } from "../faults/resource-type.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { bindQuery } from "./bind-query.ts";
@@ -78,9 +80,13 @@ export const matchRoute = (binding: ApiBinding, question: RouteQuestion): Method
   if (binding.api.protocol === Protocol.REST_XML)
     refuseOtherSubresources(subresources, question.query, question.method, found?.method);
   if (found !== undefined) return found;
-  const isKnown = routes.knowsPath(question.path);
-  throw refusal(isKnown ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION);
+  if (!routes.knowsPath(question.path)) throw refusal(ErrorReason.UNKNOWN_OPERATION);
+  throw methodNotAllowed(question);
 };
+
+/** The refusal of a method that a path does not have. */
+export const methodNotAllowed = ({ method, path }: Pick<RouteQuestion, "method" | "path">): ServiceError =>
+  refusal(ErrorReason.METHOD_NOT_ALLOWED, { method, resource_type: resourceType(path) });
 
 /** The call of a method that streams its body. Throws if a member is not of its type. */
 export const streamedCall = (

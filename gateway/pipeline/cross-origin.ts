@@ -7,6 +7,7 @@ import { METHODS } from "node:http";
  */
 import type { HttpExchange } from "./exchange.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { resourceType } from "../faults/resource-type.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
@@ -29,9 +30,10 @@ export const answerPreflight = async (
   if (request === undefined) throw refusal(ErrorReason.PREFLIGHT_WITHOUT_ORIGIN);
   checkPreflight(head);
   const found = await findRules(gateway, identity);
-  if (found.kind !== "rules") throw refusal(unruled[found.kind]);
+  const asked = { method: request.method, resource_type: resourceType(identity.path) };
+  if (found.kind !== "rules") throw refusal(unruled[found.kind], asked);
   const rule = findOriginRule(found.rules, request, true);
-  if (rule === undefined) throw refusal(ErrorReason.CROSS_ORIGIN_FORBIDDEN);
+  if (rule === undefined) throw refusal(ErrorReason.CROSS_ORIGIN_FORBIDDEN, asked);
 
   const headers = { ...idHeaders(gateway, exchange, identity), ...originHeaders(rule, request) };
   sendAnswer(exchange, { status: 200, headers });

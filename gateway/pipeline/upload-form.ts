@@ -24,7 +24,7 @@ import { verifyForm } from "../signature/verify-form.ts";
 import { versionTwoFields } from "../signature/version-two.ts";
 import type { Reading } from "../values/reading.ts";
 import { noteUse, signatureRules, withOrigin } from "./authenticate.ts";
-import { matchRoute, streamedCall } from "./bind.ts";
+import { matchRoute, methodNotAllowed, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { requestUrl } from "./exchange.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
@@ -108,8 +108,9 @@ export const bindForm = ({ binding, spelling }: Identity, { fields, file }: Auth
   );
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
-  const { method, labels } = matchRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
-  if (!streamsBody(method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
+  const question = { method: "PUT", path: `/${path}`, query, hasHeader };
+  const { method, labels } = matchRoute(binding, question);
+  if (!streamsBody(method)) throw methodNotAllowed(question);
 
   refuseUnknownFields(method, fields, spelling);
   const message = bindRequestLine(method, { labels, query, headers }, reading);

@@ -146,20 +146,23 @@ const sendErrorDocument = async (visit: Visit, site: WebsiteConfiguration, error
   }
 };
 
-const errorOf = ({ progress }: Visit, thrown: unknown): HttpFault => {
+const errorOf = ({ progress, head }: Visit, thrown: unknown): HttpFault => {
   const { binding, spelling } = progress.identity;
-  if (thrown instanceof MethodRefused) return methodRefused;
+  if (thrown instanceof MethodRefused) return methodRefused(head.method);
   return faultOf(thrown, { table: binding.faults, protocol: binding.api.protocol, spelling, bound: undefined }).fault;
 };
 
-const methodRefused: HttpFault = {
+const methodRefused = (method: string): HttpFault => ({
   name: "MethodNotAllowed",
   publicName: "MethodNotAllowed",
   status: 405,
   message: "The specified method is not allowed against this resource.",
-  members: [],
+  members: [
+    ["Method", method],
+    ["ResourceType", "OBJECT"],
+  ],
   headers: { allow: "GET, HEAD" },
-};
+});
 
 const sendError = (visit: Visit, error: HttpFault, ofDocument: HttpFault | undefined): void => {
   const { gateway, exchange, progress } = visit;

@@ -53,5 +53,5 @@ export const openVersion = async (
   showMarker(found);
   responseHeader.set("last-modified", new Date(Number(found.version.lastModifiedMs)).toUTCString());
   responseHeader.set("allow", "DELETE");
-  throw fault(ErrorReason.METHOD_NOT_ALLOWED);
+  throw fault(ErrorReason.METHOD_NOT_ALLOWED, { resource_type: "DeleteMarker" });
 };

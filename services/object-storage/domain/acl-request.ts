@@ -118,7 +118,7 @@ const groupGrant = (uri: string, permission: AclPermission): GrantRecord => {
 };
 
 const emailGrant = (email: string, permission: AclPermission, grantees: Grantees): GrantRecord => {
-  if (!grantees.acceptsEmailGrants) throw fault(ErrorReason.METHOD_NOT_ALLOWED);
+  if (!grantees.acceptsEmailGrants) throw fault(ErrorReason.METHOD_NOT_ALLOWED, { resource_type: "ACL" });
   const wanted = email.toLowerCase();
   const id = grantees.accounts.list().find((account) => account.email?.toLowerCase() === wanted)?.canonicalUserId;
   if (id === undefined) throw fault(ErrorReason.UNRESOLVABLE_GRANT);

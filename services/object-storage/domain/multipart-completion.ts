@@ -42,7 +42,7 @@ export type DigestOf = (name: string, bytes: Uint8Array) => Promise<Uint8Array>;
  * Reads the list of parts. Throws MALFORMED_XML for an empty list or entry, INVALID_ARGUMENT for a number out of range,
  * INVALID_PART_ORDER.
  */
-export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
+export const readPartList = (parts: readonly CompletedPart[], uploadId: string): ListedPart[] => {
   if (parts.length === 0) throw fault(ErrorReason.MALFORMED_XML);
   const listed = parts.map(({ partNumber, eTag, ...checksums }) => {
     if (partNumber === undefined || eTag === undefined) throw fault(ErrorReason.MALFORMED_XML);
@@ -51,7 +51,7 @@ export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
     return { partNumber, eTag: unquoteETag(eTag), checksums };
   });
   if (listed.some((part, index) => index > 0 && part.partNumber <= (listed[index - 1]?.partNumber ?? 0)))
-    throw fault(ErrorReason.INVALID_PART_ORDER);
+    throw fault(ErrorReason.INVALID_PART_ORDER, { upload_id: uploadId });
   return listed;
 };
 
@@ -63,10 +63,16 @@ export const chooseParts = (
   listed: readonly ListedPart[],
   stored: ReadonlyMap<number, PartRecord>,
   checksum: UploadChecksum,
+  uploadId: string,
 ): ChosenPart[] =>
   listed.map((part) => {
     const record = stored.get(part.partNumber);
-    const invalid = () => fault(ErrorReason.INVALID_PART, { part_number: String(part.partNumber), e_tag: part.eTag });
+    const invalid = () =>
+      fault(ErrorReason.INVALID_PART, {
+        part_number: String(part.partNumber),
+        e_tag: part.eTag,
+        upload_id: uploadId,
+      });
     if (record === undefined || Buffer.from(record.md5).toString("hex") !== part.eTag) throw invalid();
     const given = checksumAlgorithms.filter((algorithm) => part.checksums[checksumMembers[algorithm]] !== undefined);
     const expected = record.checksum === undefined ? "" : encodeDigest(record.checksum.value);

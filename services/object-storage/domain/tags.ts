@@ -54,7 +54,11 @@ export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
     if (findReservedTagKey([key]) !== undefined)
       throw invalidTag("System tags cannot be added or updated by the requester", key);
     if (characters(value) > limits.tagValueCharactersMax || !tagText.test(value))
-      throw invalidTag("The TagValue you have provided is invalid", key);
+      throw fault(ErrorReason.INVALID_TAG, {
+        explanation: "The TagValue you have provided is invalid",
+        tag_key: key,
+        tag_value: value,
+      });
   }
 };
 

@@ -62,7 +62,11 @@ const readKey = (header: string, { algorithm, key, md5 }: CustomerKeyMembers): C
   const refuse = (suffix: string, explanation: string) => invalidArgument(`${header}-${suffix}`, "null", explanation);
   if (algorithm === undefined || algorithm === "")
     throw refuse("algorithm", `${beginning} must provide a valid encryption algorithm.`);
-  if (algorithm !== customerAlgorithm) throw fault(ErrorReason.INVALID_ENCRYPTION_ALGORITHM);
+  if (algorithm !== customerAlgorithm)
+    throw fault(ErrorReason.INVALID_ENCRYPTION_ALGORITHM, {
+      argument_name: `${header}-algorithm`,
+      argument_value: algorithm,
+    });
   if (key === undefined || key === "") throw refuse("key", `${beginning} must provide an appropriate secret key.`);
   if (md5 === undefined || md5 === "")
     throw refuse("key-MD5", `${beginning} must provide the client calculated MD5 of the secret key.`);

@@ -76,7 +76,7 @@ const checkOwnersAccount = (context: BucketContext): void => {
   const { bucket } = context.access;
   if (isOwner(context.caller, bucket.known.accountId)) return;
   recordRefusal(context, context.method.name, bucket.name, "owner-account");
-  throw fault(ErrorReason.METHOD_NOT_ALLOWED);
+  throw fault(ErrorReason.METHOD_NOT_ALLOWED, { resource_type: "BUCKETPOLICY" });
 };
 
 const getPolicy = async (reader: Reader, { access }: BucketContext): Promise<string> => {

@@ -48,7 +48,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
   const { app, access } = context;
   const customerKey = readCustomerKey(request);
   checkOneChecksum(request);
-  const listed = readPartList(request.completeMultipartUpload?.parts ?? []);
+  const listed = readPartList(request.completeMultipartUpload?.parts ?? [], request.uploadId);
 
   const finished = await app.store.transact(
     async (transaction) => {
@@ -91,7 +91,7 @@ const finish = async (
   const reference = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
   const checksum = checksumOf(upload);
   const stored = await readAllParts(transaction, request.uploadId);
-  const chosen = chooseParts(listed, stored, checksum);
+  const chosen = chooseParts(listed, stored, checksum, request.uploadId);
   const object = await completeObject(chosen, checksum, app.limits, digestByName);
   checkCompletion(request, object, checksum);
   await checkConditions(transaction, bucket, request, upload);
@@ -149,7 +149,10 @@ const checkConditions = async (
   const outcome = evaluateWriteConditions(request, current);
   if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
   if (!isUnchanged && (current === undefined || request.ifMatch !== undefined))
-    throw fault(ErrorReason.CONDITIONAL_REQUEST_CONFLICT, { key: request.key });
+    throw fault(ErrorReason.CONDITIONAL_REQUEST_CONFLICT, {
+      key: request.key,
+      condition: request.ifMatch === undefined ? "If-None-Match" : "If-Match",
+    });
   if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
 };
 
