@@ -3,6 +3,7 @@ import type { ApiBinding } from "../api-binding.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
+import { payloadHashName } from "../signature/payload.ts";
 import type { Identity } from "./stages.ts";
 
 /** The parts of a gateway by which it recognizes the API of a request. */
@@ -12,7 +13,8 @@ export type Recognition = Pick<Gateway, "bindings" | "targetBinding" | "fallback
  * Finds the API of a request. In this order: an explicit path prefix, the first label of the host, the service name in
  * the signature's credential scope, the target header, a form or a version that names an API of the query protocol
  * whose requests need no signature, else the fallback API. The names of query APIs can be buckets, so they are no
- * prefixes.
+ * prefixes. A request that is signed for a service which is not here is identified as one of an API whose refusals its
+ * client can read.
  */
 export const identify = (head: RequestHead, gateway: Recognition): Identity => {
   const { bindings } = gateway;
@@ -29,10 +31,12 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
     return { binding: hosted, spelling, path: head.rawPath };
 
   const { dialect } = spelling;
+  const service = signedService(head, dialect);
   const binding =
-    signedBinding(head, dialect, bindings) ??
+    signedBinding(service, dialect, bindings) ??
     targetedBinding(head, dialect, gateway) ??
     unsignedQueryBinding(head, bindings) ??
+    (service === undefined ? undefined : absentServiceBinding(head, dialect, bindings)) ??
     gateway.fallbackBinding;
   // Where a method has a path of its own, the host names no bucket: clients put the route of an answer there.
   const hasHeader = (name: string): boolean => head.headers[spelling.header(name)] !== undefined;
@@ -77,18 +81,35 @@ const hostSegment = (host: string, binding: ApiBinding, gateway: Recognition): s
 };
 
 /** Reads only the service name of the claim; whether the claim is well-formed and true is checked later. */
+const signedService = ({ headers, query }: RequestHead, { signature }: Dialect): string | undefined => {
+  const credential =
+    /Credential=([^,\s]+)/.exec(headers.authorization ?? "")?.[1] ?? query.get(`${signature.queryPrefix}Credential`);
+  return credential?.split("/").at(-2);
+};
+
 const signedBinding = (
-  head: RequestHead,
+  service: string | undefined,
   dialect: Dialect,
   bindings: ReadonlyMap<string, ApiBinding>,
 ): ApiBinding | undefined => {
-  const credential =
-    /Credential=([^,\s]+)/.exec(head.headers.authorization ?? "")?.[1] ??
-    head.query.get(`${dialect.signature.queryPrefix}Credential`);
-  const service = credential?.split("/").at(-2);
-  if (service === undefined) return undefined;
-  const api = apiNamed(service, dialect);
+  const api = service === undefined ? undefined : apiNamed(service, dialect);
   return api === undefined ? undefined : bindings.get(api);
+};
+
+/**
+ * The API with the protocol of a service that is not here: forms are of the query protocol, anything else is JSON.
+ * Undefined: it may be the fallback API, whose clients alone send the hash of the payload in a header.
+ */
+const absentServiceBinding = (
+  { headers }: RequestHead,
+  { signature }: Dialect,
+  bindings: ReadonlyMap<string, ApiBinding>,
+): ApiBinding | undefined => {
+  if (headers.authorization === undefined || headers[signature.headerPrefix + payloadHashName] !== undefined)
+    return undefined;
+  const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  const protocol = isForm ? Protocol.QUERY : Protocol.REST_JSON;
+  return [...bindings.values()].find(({ api }) => api.protocol === protocol);
 };
 
 /** The API that a service name in a credential scope is for. */

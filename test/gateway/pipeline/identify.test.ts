@@ -87,6 +87,22 @@ describe("which API and dialect a request is for", () => {
     ["/a/b", { host, authorization: authorization("AWS4", "s3-object-lambda") }, "object-storage", "amz", "/a/b"],
     ["/a/b", { host, authorization: authorization("AWS4", "s3-outposts") }, "object-storage", "amz", "/a/b"],
     ["/a/b", { host, authorization: authorization("SVC4", "object-storage") }, "object-storage", "svc", "/a/b"],
+    // signed for a service that is not here
+    ["/v1/pipes", { host, authorization: authorization("AWS4", "pipes") }, "customer-profile", "amz", "/v1/pipes"],
+    [
+      "/",
+      { host, authorization: authorization("AWS4", "dynamodb"), "x-amz-target": "DynamoDB_20120810.ListTables" },
+      "event-bus",
+      "amz",
+      "/",
+    ],
+    [
+      "/photos",
+      { host, authorization: authorization("AWS4", "ec2"), "x-amz-content-sha256": "UNSIGNED-PAYLOAD" },
+      "object-storage",
+      "amz",
+      "/photos",
+    ],
     ["/", { host, "x-amz-target": "AWSEvents.PutEvents" }, "event-bus", "amz", "/"],
     ["/", { host, "x-svc-target": "EventBus.PutEvents" }, "event-bus", "svc", "/"],
     ["/photos/cat.jpg", { host }, "object-storage", "amz", "/photos/cat.jpg"],
@@ -173,6 +189,7 @@ describe("a request of the query protocol that nobody signed", () => {
     ["POST", "/", { host, "content-type": "multipart/form-data" }, "object-storage"],
     ["POST", "/photos", form, "object-storage"],
     ["POST", "/", signed, "object-storage"],
+    ["POST", "/", { ...form, authorization: authorization("AWS4", "sns") }, "security-token"],
     ["GET", `/photos?Action=A&Version=${sts.api.version}`, { host }, "object-storage"],
   ] as const)("%s %s is recognized by its form or its version", (method, target, headers, api) => {
     expect(identify({ ...headOf(target, headers), method }, withTokens).binding.api.name).toBe(api);

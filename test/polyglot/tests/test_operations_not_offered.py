@@ -3,6 +3,8 @@
 import botocore.exceptions
 import pytest
 
+import stock
+
 KEY = "kept"
 TABLE_BUCKET = "arn:aws:s3tables:us-east-1:000000000000:bucket/tables"
 MANAGED_KEY = "arn:aws:kms:us-east-1:000000000000:key/11111111-1111-1111-1111-111111111111"
@@ -32,6 +34,21 @@ OPERATIONS = {
     "delete_object_annotation": {"Key": KEY, "AnnotationName": "note"},
     "update_object_encryption": {"Key": KEY, "ObjectEncryption": {"SSEKMS": {"KMSKeyArn": MANAGED_KEY}}},
 }
+
+
+@pytest.mark.parametrize(
+    ("service", "operation"),
+    [
+        ("scheduler", "list_schedules"),
+        ("pipes", "list_pipes"),
+        ("schemas", "list_registries"),
+        ("dynamodb", "list_tables"),
+        ("sns", "list_topics"),
+    ],
+)
+def test_a_service_that_is_not_here_is_named_in_a_refusal_that_its_client_reads(system, service, operation):
+    with pytest.raises(botocore.exceptions.ClientError, match=f'its service is "{service}", expected is profile or'):
+        getattr(stock.client_of(system, service), operation)()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
