@@ -87,17 +87,18 @@ const checkedTags = (tags: Readonly<Record<string, string>>): Record<string, str
   return { ...tags };
 };
 
-/** The tags with others added; keys that differ only in their case are one. */
+/** The tags with others added. Keys that differ only in their case are one. Throws INVALID_VALUE for a repeated one. */
 export const withTags = (
   own: Readonly<Record<string, string>>,
   added: readonly { readonly key: string; readonly value: string }[],
 ): Record<string, string> => {
-  const kept = withoutTags(
-    own,
-    added.map(({ key }) => key),
-  );
+  const keys = added.map(({ key }) => key.toLowerCase());
+  if (new Set(keys).size < keys.length) throw fault(ErrorReason.INVALID_VALUE, { problem: duplicateKeys });
+  const kept = withoutTags(own, keys);
   return checkedTags({ ...kept, ...Object.fromEntries(added.map(({ key, value }) => [key, value])) });
 };
+
+const duplicateKeys = "Duplicate tag keys found. Please note that Tag keys are case insensitive.";
 
 export const withoutTags = (own: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> => {
   const removed = new Set(keys.map((key) => key.toLowerCase()));

@@ -25,7 +25,7 @@ import { tagList, tagOperations } from "./tags.ts";
 
 type PolicyTagsRequest = Message & { readonly policyArn?: string };
 
-/** Creates a managed policy. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
+/** Creates a managed policy. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS, INVALID_VALUE. */
 export const createPolicy = async (request: CreatePolicyRequest, { app, caller }: Context) => {
   const { policyName: name = "", path = "/", policyDocument = "", description, tags } = request;
   const { accountId } = caller;

@@ -37,7 +37,7 @@ const secondsDefault = 3_600;
 
 type RoleTagsRequest = Message & { readonly roleName?: string };
 
-/** Creates a role. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
+/** Creates a role. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS, INVALID_VALUE. */
 export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
   const { roleName: name = "", path = "/", assumeRolePolicyDocument = "", description, maxSessionDuration } = request;
   const { accountId } = caller;

@@ -31,7 +31,7 @@ interface TaggedKind<Request> {
 
 /**
  * The three operations on the tags of one kind of entity. Those that change refuse, in this order: DECLARED_ENTITY,
- * NO_SUCH_ENTITY, LIMIT_EXCEEDED; the one that reads refuses NO_SUCH_ENTITY.
+ * NO_SUCH_ENTITY, INVALID_VALUE, LIMIT_EXCEEDED; the one that reads refuses NO_SUCH_ENTITY.
  */
 export const tagOperations = <Request extends TagsRequest>({
   kind,

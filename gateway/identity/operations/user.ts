@@ -35,7 +35,7 @@ import { tagList, tagOperations } from "./tags.ts";
 type UserMessage = MessageInitShape<typeof UserSchema>;
 type UserTagsRequest = Message & { readonly userName?: string };
 
-/** Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED. */
+/** Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED, INVALID_VALUE. */
 export const createUser = async ({ userName: name = "", path = "/", tags }: CreateUserRequest, context: Context) => {
   const { app, caller } = context;
   const { accountId } = caller;

@@ -122,6 +122,15 @@ describe("tags", () => {
     expect(withoutTags({ Team: "a", cost: "1" }, ["TEAM", "none"])).toEqual({ cost: "1" });
   });
 
+  test("are not added twice under keys that differ only in their case", () => {
+    const twice = [
+      { key: "Team", value: "a" },
+      { key: "TEAM", value: "a" },
+    ];
+    const problem = "Duplicate tag keys found. Please note that Tag keys are case insensitive.";
+    expect(() => withTags({}, twice)).toThrow(refused("INVALID_VALUE", { problem }));
+  });
+
   test("are at most 50", () => {
     const own = withTags({}, tags(50));
     expect(Object.keys(own)).toHaveLength(50);
