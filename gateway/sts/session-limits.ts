@@ -2,6 +2,7 @@ import { parseIdentityPolicy } from "../../services/kit/identity/identity-polici
 import { packedBytes, packedBytesMax } from "../../services/kit/identity/session-tokens.ts";
 import { parseJson } from "../../services/kit/json/parse-json.ts";
 import { PolicyError } from "../../services/kit/policy/document.ts";
+import { identityGrammarProblem } from "../../services/kit/policy/identity-grammar.ts";
 import type { Application } from "./application.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
 
@@ -57,7 +58,8 @@ export const readSessionLimits = (
 /** The policy without white space, which would take up room. Throws MALFORMED_POLICY. */
 const compact = (text: string): string => {
   try {
-    parseIdentityPolicy(text);
+    const problem = identityGrammarProblem(parseIdentityPolicy(text));
+    if (problem !== undefined) throw fault(ErrorReason.MALFORMED_POLICY, { problem });
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     throw fault(ErrorReason.MALFORMED_POLICY, { problem: `The session policy is not valid: ${error.message}.` });

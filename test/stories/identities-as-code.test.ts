@@ -31,6 +31,7 @@ import {
   SetDefaultPolicyVersionCommand,
   TagPolicyCommand,
   TagRoleCommand,
+  TagUserCommand,
   UntagPolicyCommand,
   UntagRoleCommand,
   UpdateGroupCommand,
@@ -216,6 +217,34 @@ test("a policy is created, changed by versions, tagged and deleted", async () =>
   });
   await iam.send(new DeletePolicyVersionCommand({ PolicyArn, VersionId: "v2" }));
   await iam.send(new DeletePolicyCommand({ PolicyArn }));
+});
+
+test("requests that the public service refuses are refused alike, with the members' names on the wire", async () => {
+  const twice = [
+    { Key: "Stage", Value: "a" },
+    { Key: "stage", Value: "b" },
+  ];
+  const UserName = "twice";
+  const refused = {
+    name: "InvalidInputException",
+    message: "Duplicate tag keys found. Please note that Tag keys are case insensitive.",
+  };
+  await expect(iam.send(new CreateUserCommand({ UserName, Tags: twice }))).rejects.toMatchObject(refused);
+  await iam.send(new CreateUserCommand({ UserName }));
+  await expect(iam.send(new TagUserCommand({ UserName, Tags: twice }))).rejects.toMatchObject(refused);
+  await expect(iam.send(new ListRolesCommand({ PathPrefix: "cdk" }))).rejects.toMatchObject({
+    name: "ValidationError",
+    message:
+      "1 validation error detected: Value 'cdk' at 'PathPrefix' failed to satisfy constraint: " +
+      "Member must satisfy regular expression pattern: /[!-\\u007f]*",
+  });
+  const PolicyDocument = documentOf({ Action: "s3:GetObject", Resource: "photos/*" });
+  await expect(
+    iam.send(new PutUserPolicyCommand({ UserName, PolicyName: "own", PolicyDocument })),
+  ).rejects.toMatchObject({
+    name: "MalformedPolicyDocumentException",
+    message: 'Resource photos/* must be in ARN format or "*".',
+  });
 });
 
 test("a group is renamed", async () => {

@@ -4,13 +4,21 @@ import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts
 import { parseJson } from "../../../services/kit/json/parse-json.ts";
 import type { Policy } from "../../../services/kit/policy/document.ts";
 import { PolicyError } from "../../../services/kit/policy/document.ts";
+import { identityGrammarProblem } from "../../../services/kit/policy/identity-grammar.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
 /** Returns an identity policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
-export const identityDocument = (text: string): string => checked(text, parseIdentityPolicy);
+export const identityDocument = (text: string): string => {
+  const problem = identityGrammarProblem(checked(text, parseIdentityPolicy));
+  if (problem !== undefined) throw fault(ErrorReason.MALFORMED_POLICY, { problem });
+  return text;
+};
 
 /** Returns a trust policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
-export const trustDocument = (text: string): string => checked(text, parseTrustPolicy);
+export const trustDocument = (text: string): string => {
+  checked(text, parseTrustPolicy);
+  return text;
+};
 
 /** The document of a managed policy that counts: that of its default version. */
 export const documentOf = ({ versions, defaultVersion }: PolicyRecord): string =>
@@ -22,10 +30,9 @@ export const charactersOf = (text: string): number => withoutSpace(text).length;
 /** A document without the white space between its parts. */
 export const withoutSpace = (document: string): string => JSON.stringify(parseJson(document));
 
-const checked = (text: string, parse: (text: string) => Policy): string => {
+const checked = (text: string, parse: (text: string) => Policy): Policy => {
   try {
-    parse(text);
-    return text;
+    return parse(text);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     throw fault(ErrorReason.MALFORMED_POLICY, { problem: `The policy is not valid: ${error.message}.` });

@@ -10,6 +10,7 @@ import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
 import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { Policy } from "../policy/document.ts";
 import { PolicyError } from "../policy/document.ts";
+import { identityGrammarProblem } from "../policy/identity-grammar.ts";
 import { parseJson } from "../json/parse-json.ts";
 import type { Account, Declared, IdentityProvider, MfaDevice, Role, User } from "./accounts.ts";
 import type {
@@ -184,7 +185,8 @@ const readIdentityPolicies = (
 ): readonly string[] =>
   given.map((each, index) => {
     const policy = readPolicy(each, `${path}[${index}]`, sources);
-    checked(policy, parseIdentityPolicy);
+    const problem = identityGrammarProblem(checked(policy, parseIdentityPolicy));
+    if (problem !== undefined) throw new ConfigError(`${policy.path}: ${problem}`);
     return policy.text;
   });
 

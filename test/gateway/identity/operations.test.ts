@@ -257,7 +257,7 @@ describe("the identity service refuses", () => {
     ["putUserPolicy", { userName: "alice", policyName: "p", policyDocument: long }, "LIMIT_EXCEEDED"],
     [
       "putRolePolicy",
-      { roleName: "reader", policyName: "p", policyDocument: allowing("s3:*", `x${"b".repeat(10_240)}`) },
+      { roleName: "reader", policyName: "p", policyDocument: allowing("s3:*", `arn:aws:s3:::${"b".repeat(10_240)}`) },
       "LIMIT_EXCEEDED",
     ],
     ["getUserPolicy", { userName: "alice", policyName: "constructor" }, "NO_SUCH_ENTITY"],

@@ -158,7 +158,11 @@ test.for([
 // the operation, its request, the reason
 test.for<[Parameters<Opened["call"]>[0], object, string]>([
   ["createPolicyVersion", { policyArn, policyDocument: "{}" }, "MALFORMED_POLICY"],
-  ["createPolicyVersion", { policyArn, policyDocument: allowing("s3:Get", "x".repeat(6_144)) }, "LIMIT_EXCEEDED"],
+  [
+    "createPolicyVersion",
+    { policyArn, policyDocument: allowing("s3:Get", `arn:aws:s3:::${"x".repeat(6_144)}`) },
+    "LIMIT_EXCEEDED",
+  ],
   ["createPolicyVersion", { policyArn: `${policyArn}er`, policyDocument: allowing("s3:Get") }, "NO_SUCH_ENTITY"],
   ["setDefaultPolicyVersion", { policyArn, versionId: "v2" }, "NO_SUCH_ENTITY"],
   ["deletePolicyVersion", { policyArn, versionId: "1" }, "NO_SUCH_ENTITY"],

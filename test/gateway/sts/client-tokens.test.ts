@@ -32,7 +32,9 @@ const keyOf = (name: string) => ({
   secretAccessKey: `${name}'s own secret`,
 });
 /** More than a token carries. */
-const large = Array.from({ length: 12 }, (_, index) => documentOf(allowing("s3:GetObject", "x".repeat(1_000 + index))));
+const large = Array.from({ length: 12 }, (_, index) =>
+  documentOf(allowing("s3:GetObject", `arn:aws:s3:::${"x".repeat(1_000 + index)}`)),
+);
 
 let dataDir: string;
 let system: System;
