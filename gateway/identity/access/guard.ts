@@ -1,18 +1,22 @@
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { entityTagConditions } from "../../../services/kit/access/call-conditions.ts";
 import { accessRules, decideCall, refuseCall } from "../../../services/kit/access/decide.ts";
 import type { Resource } from "../../../services/kit/access/decide.ts";
+import { asksFor } from "../../../services/kit/access/identity.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { textOf } from "../../../services/kit/access/questions.ts";
 import { entityArn, namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
 import type { Guard } from "../../../services/kit/server/guard.ts";
+import type { Tags } from "../../../services/kit/tags/tags.ts";
 import type { Application, Context } from "../application.ts";
 import type { HolderKind } from "../domain/entities.ts";
 import { commonAccount } from "../domain/common-policies.ts";
 import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
+import { findPolicyByArn } from "../domain/managed-policies.ts";
 import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 
@@ -58,25 +62,37 @@ const resourceOf = (question: Question, context: Context): Resource => {
   if (given !== undefined) {
     // Each account has the common policies as its own, to read them.
     const isShared = given.account === commonAccount && context.method.idempotency === Idempotency.NO_SIDE_EFFECTS;
-    return { arn: resource, ownerAccountId: isShared ? accountId : given.account };
+    const state = context.app.identities.state(accountId);
+    const policy = findPolicyByArn(resource, (account) => (account === accountId ? state : undefined));
+    const ownerAccountId = isShared ? accountId : given.account;
+    return { arn: resource, ownerAccountId, ...tagConditions(context, policy?.tags) };
   }
   const [kind = "", name = ""] = resource.split("/", 2);
-  return { arn: arnOf(context, kind as EntityKind, name), ownerAccountId: accountId };
+  const { arn, tags } = knownEntity(context, kind as EntityKind, name);
+  return { arn, ownerAccountId: accountId, ...tagConditions(context, tags) };
 };
 
 type EntityKind = HolderKind | "policy";
 
-const arnOf = ({ app, caller }: Context, kind: EntityKind, given: string): string => {
+/** An entity as policies ask for it. */
+interface KnownEntity {
+  readonly arn: string;
+  readonly tags?: Tags | undefined;
+}
+
+const knownEntity = ({ app, caller }: Context, kind: EntityKind, given: string): KnownEntity => {
   const { accountId } = caller;
   const name = given === "" && kind === "user" ? (callersOwnUser(caller) ?? "") : given;
-  if (kind === "user" && name === "") return `arn:aws:iam::${accountId}:root`;
-  if (kind === "user") {
-    const declared = findDeclaredUser(app.accounts, accountId, name);
-    if (declared !== undefined) return entityArn(accountId, "user", namedWithPath(declared.name));
-  }
-  if (kind === "role") {
-    const declared = findDeclaredRole(app.accounts, accountId, name);
-    if (declared !== undefined) return declared.arn;
-  }
-  return entityArn(accountId, kind, app.identities.state(accountId)[kind].get(name.toLowerCase()) ?? { name });
+  if (kind === "user" && name === "") return { arn: `arn:aws:iam::${accountId}:root` };
+  const user = kind === "user" ? findDeclaredUser(app.accounts, accountId, name) : undefined;
+  if (user !== undefined) return { arn: entityArn(accountId, "user", namedWithPath(user.name)), tags: user.tags };
+  const role = kind === "role" ? findDeclaredRole(app.accounts, accountId, name) : undefined;
+  if (role !== undefined) return role;
+  const record = app.identities.state(accountId)[kind].get(name.toLowerCase());
+  const tags = record !== undefined && "tags" in record ? record.tags : undefined;
+  return { arn: entityArn(accountId, kind, record ?? { name }), tags };
 };
+
+/** The tags as conditions, where a policy of the caller asks for any. */
+const tagConditions = ({ caller }: Context, tags: Tags | undefined): Pick<Resource, "conditions"> =>
+  asksFor("resourcetag/", caller) ? { conditions: entityTagConditions(tags) } : {};

@@ -56,6 +56,12 @@ export const conditionsOf = (
 export const resourceTagConditions = (tags: Tags | undefined): Conditions =>
   new Map(Object.entries(tags ?? {}).map(([key, value]) => [`aws:resourcetag/${key.toLowerCase()}`, [value]]));
 
+/** The tags of an entity of an account as conditions, under both of their keys. */
+export const entityTagConditions = (tags: Tags | undefined): Conditions => {
+  const own = [...resourceTagConditions(tags)];
+  return new Map([...own, ...own.map(([key, values]) => [key.replace(/^aws:/, "iam:"), values] as const)]);
+};
+
 /** The condition keys of time, of the request's tags and members, and of its signature. */
 const callConditions = (call: ConditionedCall, read: ReadMember): Conditions => {
   const { app, caller, method, prefix, spelling } = call;

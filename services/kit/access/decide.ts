@@ -18,7 +18,7 @@ import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Conditions } from "./call-conditions.ts";
-import { conditionsOf, resourceTagConditions } from "./call-conditions.ts";
+import { conditionsOf, entityTagConditions } from "./call-conditions.ts";
 import { DecisionRecorder, recordDecision } from "./decision-recorder.ts";
 import type { CallerPolicies } from "./identity.ts";
 import { asksFor, callerPoliciesOf, requesterOf } from "./identity.ts";
@@ -170,8 +170,7 @@ const roleTags = (accounts: AccessAccounts | undefined, roleArn: string): Condit
   const role = accounts?.findRole?.(roleArn);
   if (role === undefined && accounts?.knowsAllRoles?.() === false)
     throw new ProtocolError(Code.Unavailable, "The role cannot be found now.", FaultRole.UNAVAILABLE);
-  const tags = resourceTagConditions(role?.tags);
-  return new Map([...tags, ...[...tags].map(([key, values]) => [key.replace(/^aws:/, "iam:"), values] as const)]);
+  return entityTagConditions(role?.tags);
 };
 
 /** Whether the caller may do something. Nothing is logged. */

@@ -2,8 +2,10 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { IdentityService } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { guard } from "../../../gateway/identity/access/guard.ts";
+import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import { userCaller } from "../../../services/kit/identity/caller.ts";
 import { decisionsByPermission } from "../../support/guarded-service.ts";
-import { openIdentity } from "./identity.ts";
+import { openIdentity, shop } from "./identity.ts";
 
 const members = {
   userName: "alice",
@@ -25,3 +27,52 @@ test("no operation on identities is reached without each of its permissions, and
     IdentityService.methods.map(({ name }) => `${name} ${name === "RotateAccessKey" ? "-+--" : "-+-"}`),
   );
 });
+
+test("policies ask for the tags of the user, role or policy that is meant, under both keys", async () => {
+  const trustPolicy = parseTrustPolicy(trust);
+  const arn = `arn:aws:iam::${shop}:role/clerk`;
+  const identity = await openIdentity({
+    users: [{ accountId: shop, name: "team/carol", policies: [], tags: { Team: "sea" } }],
+    roles: [{ accountId: shop, name: "clerk", arn, trustPolicy, policies: [], tags: { Team: "sea" } }],
+  });
+  onTestFinished(identity.close);
+  const tags = [{ key: "Team", value: "sea" }];
+  await identity.call("createUser", { userName: "alice", tags });
+  await identity.call("createUser", { userName: "bob" });
+  await identity.call("createRole", { roleName: "reader", assumeRolePolicyDocument: trust, tags });
+  await identity.call("createPolicy", { policyName: "own", policyDocument: document({}), tags });
+  const outcomeOf = async (key: string, operation: "getUser" | "getRole" | "getPolicy", request: object) => {
+    const Condition = { StringEquals: { [key]: "sea" } };
+    const caller = userCaller(shop, "bob", [document({ Action: "iam:*", Condition })]);
+    return identity.call(operation, request, caller).then(
+      () => "done",
+      (error: unknown) => (error as { facts: { reason: string } }).facts.reason,
+    );
+  };
+  const asked = [
+    ["getUser", { userName: "alice" }, "done"],
+    ["getUser", { userName: "carol" }, "done"],
+    ["getUser", { userName: "bob" }, "ACCESS_DENIED"],
+    ["getUser", {}, "ACCESS_DENIED"],
+    ["getUser", { userName: "nobody" }, "ACCESS_DENIED"],
+    ["getRole", { roleName: "reader" }, "done"],
+    ["getRole", { roleName: "clerk" }, "done"],
+    ["getPolicy", { policyArn: `arn:aws:iam::${shop}:policy/own` }, "done"],
+    ["getPolicy", { policyArn: `arn:aws:iam::${shop}:policy/other` }, "ACCESS_DENIED"],
+  ] as const;
+  for (const key of ["iam:ResourceTag/team", "aws:ResourceTag/Team"])
+    for (const [operation, request, outcome] of asked)
+      expect([key, operation, request, await outcomeOf(key, operation, request)]).toEqual([
+        key,
+        operation,
+        request,
+        outcome,
+      ]);
+});
+
+const document = (more: object): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [{ Effect: "Allow", Action: "s3:GetObject", Resource: "*", ...more }],
+  });
+const trust = JSON.stringify({ Statement: [{ Effect: "Allow", Principal: { AWS: shop }, Action: "sts:AssumeRole" }] });
