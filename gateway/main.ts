@@ -140,6 +140,7 @@ await runProcess(log, async (control) => {
     findPolicies: (digest) => ownServices.findPolicies(digest),
     allowedOrigins: config.allowedOrigins,
     signing: gateway,
+    limits: { floodsPerMinuteMax: config.floodsPerMinuteMax },
     clock: systemClock,
     log,
   });

@@ -62,6 +62,7 @@ interface OwnServicesConfig extends StorageConfig, AuditConfig {
   readonly identityAddress: string;
   readonly socket: string;
   readonly privateTargets: "refuse" | "allow";
+  readonly floodsPerMinuteMax: number;
 }
 
 export interface OwnServicesOptions {
@@ -223,6 +224,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       ]),
     ),
     log,
+    limits: { floodsPerMinuteMax: config.floodsPerMinuteMax },
     metrics,
     loggingFrontEnds: ["gateway"],
   });

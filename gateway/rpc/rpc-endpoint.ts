@@ -18,6 +18,7 @@ import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
 import { refusalOf } from "../../services/kit/server/errors.ts";
+import type { ServerLimits } from "../../services/kit/server/limits.ts";
 import { defaultServerLimits } from "../../services/kit/server/limits.ts";
 import { lingerOver } from "../../services/kit/server/linger.ts";
 import { startServer } from "../../services/kit/server/server.ts";
@@ -45,6 +46,8 @@ export interface RpcEndpointOptions {
   readonly allowedOrigins: readonly string[];
   /** Verifies signed calls that another server received. Unset: only tokens are taken. */
   readonly signing?: SigningGateway;
+  /** Limits of the port that differ from the defaults. Unset: none. */
+  readonly limits?: Partial<ServerLimits>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -82,6 +85,7 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
     authenticate: authenticateFor(options),
     log,
     clock,
+    limits: options.limits ?? {},
   });
   for (const { service, health } of connections)
     health?.onAnswering((isAnswering) => server.setServing(isAnswering, service.typeName));

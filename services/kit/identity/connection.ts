@@ -32,8 +32,8 @@ const tlsVersionOf = (connection: Connection): string | undefined => {
   }
 };
 
-/** A unix socket has none. A session without its socket throws instead of answering. */
-const remoteAddressOf = (connection: Connection): string | undefined => {
+/** The address at its other end. A unix socket has none. A session without its socket throws instead of answering. */
+export const remoteAddressOf = (connection: Connection): string | undefined => {
   if (connection === undefined) return undefined;
   try {
     return "socket" in connection ? connection.socket.remoteAddress : connection.remoteAddress;

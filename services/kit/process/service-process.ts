@@ -63,6 +63,7 @@ interface SharedConfig extends TlsConfig, AuditConfig {
   readonly keysDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
+  readonly floodsPerMinuteMax: number;
 }
 
 /** What a service's own dependencies are built from. */
@@ -282,6 +283,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       ],
       authenticate: authenticateFor(declared, keys, declaredAccounts, followed),
       log,
+      limits: { floodsPerMinuteMax: shared.floodsPerMinuteMax },
       metrics,
       pages: opened.pages,
       loggingFrontEnds: declared.installation.loggingFrontEnds ?? [],

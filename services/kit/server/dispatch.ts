@@ -24,6 +24,7 @@ import { deadlineHeader, parseDeadline } from "../wire/timeouts.ts";
 import { unprocessedHeader } from "../wire/unprocessed.ts";
 import { Call } from "./call.ts";
 import { refusalOf } from "./errors.ts";
+import type { FloodingPeers } from "./flooding-peers.ts";
 import { notOffered, resumed } from "./guard.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { AnyHandler, Route } from "./route.ts";
@@ -39,6 +40,8 @@ export interface DispatcherOptions {
   readonly observer?: CallObserver | undefined;
   /** Where decisions on calls are recorded. Unset: nowhere. */
   readonly audit?: AuditLog | undefined;
+  /** Is told of the connections on which callers have proved themselves. Unset: nobody is. */
+  readonly peers?: Pick<FloodingPeers, "noteCaller"> | undefined;
   /** Processes whose own access log has the calls that they make: the line of such a call is for debugging only. */
   readonly loggingFrontEnds?: ReadonlySet<string> | undefined;
 }
@@ -147,6 +150,7 @@ export class Dispatcher {
     if (isFull) throw tooManyCalls();
     if (isOpen) return;
     const caller = await authenticate(headers.authorization, call.route.method, connection);
+    this.#options.peers?.noteCaller(connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;

@@ -1,5 +1,5 @@
 import { constants } from "node:http2";
-import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2Session, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
 import type { ServerLimits } from "./limits.ts";
 
@@ -100,6 +100,36 @@ export const boundControlFrames = (
     if (!settings()) drop();
   });
 };
+
+/** Calls back when the platform has dropped a connection for a flood of resets or of frames that break the protocol. */
+export const watchFloods = (session: ServerHttp2Session, flooded: () => void): void => {
+  session.on("error", ({ code = "" }: NodeJS.ErrnoException) => {
+    if (floodCodes.has(code)) flooded();
+  });
+};
+
+const floodCodes: ReadonlySet<string> = new Set(["ERR_HTTP2_ERROR", "ERR_HTTP2_TOO_MANY_INVALID_FRAMES"]);
+
+/** The streams of each connection that were reset. */
+const resets = new WeakMap<Http2Session, number>();
+
+/** Callers that give calls up now and then reset fewer streams of a connection. */
+const resetsMin = 32;
+
+/** Counts the streams of a connection that are reset. */
+export const watchResets = (session: ServerHttp2Session): void => {
+  session.on("stream", (stream) => {
+    stream.once("close", () => {
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) resets.set(session, (resets.get(session) ?? 0) + 1);
+    });
+  });
+};
+
+/**
+ * Whether a peer resets so many streams that the next ones are begun only after all that arrived together with them:
+ * those that it has reset by then cost nothing more.
+ */
+export const resetsMuch = (session: Http2Session): boolean => (resets.get(session) ?? 0) >= resetsMin;
 
 /** Returns a counter, which returns false above the limit within a period. */
 const createRateLimit = (max: number): (() => boolean) => {

@@ -39,6 +39,8 @@ export interface ServerLimits {
   readonly pingsMax: number;
   /** Changes of settings of one HTTP/2 connection within ten seconds. */
   readonly settingsMax: number;
+  /** Connections of one address that may be dropped for floods in a minute; then it is shut out for as long. */
+  readonly floodsPerMinuteMax: number;
   /** Bytes of an early answered request that are still read, so that its sender receives the answer. */
   readonly lingerBytesMax: number;
   /** How long an early answered request may continue. */
@@ -64,6 +66,7 @@ export const defaultServerLimits: ServerLimits = {
   stallTimeoutMs: 300_000,
   pingsMax: 20_000,
   settingsMax: 100,
+  floodsPerMinuteMax: 5,
   lingerBytesMax: 16 * 1024 * 1024,
   lingerMs: 5000,
 };

@@ -13,8 +13,17 @@ import { answerPreface } from "../wire/answer-connection.ts";
 import { bodyPreface } from "../wire/body-connection.ts";
 import { sharedPreface } from "../wire/shared-frames.ts";
 import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
+import type { FloodingPeers } from "./flooding-peers.ts";
 import type { Drop } from "./http2-session.ts";
-import { boundControlFrames, closeIdle, isGone, watchStreams } from "./http2-session.ts";
+import {
+  boundControlFrames,
+  closeIdle,
+  isGone,
+  resetsMuch,
+  watchFloods,
+  watchResets,
+  watchStreams,
+} from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { waitingConnectionsMax } from "./limits.ts";
 import { RequestsInFlight } from "./requests-in-flight.ts";
@@ -71,8 +80,16 @@ const localPrefaces = [
   ["answers", answerPreface.subarray(0, prefaceBytes)],
 ] as const;
 
+interface PortOptions {
+  readonly limits: ServerLimits;
+  /** The peers whose connections are not served for a while. */
+  readonly peers: FloodingPeers;
+  /** Unset: without TLS. */
+  readonly tls: ServerTls | undefined;
+}
+
 /** Opens a port. Requests are answered by the handlers from the first connection on. */
-export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: ServerTls): Port => {
+export const createPort = (handlers: PortHandlers, { limits, peers, tls }: PortOptions): Port => {
   const sessions = new Set<ServerHttp2Session>();
   const undecided = new Set<Socket>();
   const places = new ConnectionPlaces(limits.connectionsMax);
@@ -84,9 +101,16 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     createHttp2(handlers, limits, sessions, (session) => {
       const socket = taken;
       if (socket !== undefined) countStreams(places, session, socket);
-      return () => {
-        session.destroy();
-        socket?.destroy();
+      const address = socket?.remoteAddress;
+      return {
+        drop: () => {
+          session.destroy();
+          socket?.destroy();
+        },
+        flooded: () => {
+          if (!peers.noteFlood(address)) return;
+          for (const other of sockets) if (peers.isOut(other.remoteAddress)) other.destroy();
+        },
       };
     });
   let http2: Http2Server | undefined;
@@ -128,6 +152,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   let isLocal = false;
   http1.on("connection", (socket: Socket) => {
     if (isLocal) acceptLocal(socket);
+    else if (peers.isOut(socket.remoteAddress)) socket.destroy();
     else if (places.arrive(socket)) accept(socket);
   });
   // Only processes of this installation can connect here, and each bounds its own connections.
@@ -311,11 +336,18 @@ const countStreams = (places: ConnectionPlaces, session: ServerHttp2Session, soc
   });
 };
 
+/** How the connection of a session ends other than by itself. */
+interface SessionEndings {
+  readonly drop: Drop;
+  /** It flooded, for which it is dropped, and its peer is to answer for it. */
+  readonly flooded: () => void;
+}
+
 const createHttp2 = (
   handlers: PortHandlers,
   limits: ServerLimits,
   sessions: Set<ServerHttp2Session>,
-  dropper: (session: ServerHttp2Session) => Drop,
+  endings: (session: ServerHttp2Session) => SessionEndings,
 ): Http2Server => {
   const server = createHttp2Server({
     maxSessionMemory: 64,
@@ -331,18 +363,26 @@ const createHttp2 = (
   server.on("session", (session) => {
     sessions.add(session);
     session.setLocalWindowSize(limits.connectionWindowBytes);
-    const drop = dropper(session);
+    const { drop, flooded } = endings(session);
     const streams = watchStreams(session, limits.stallTimeoutMs, drop);
     closeIdle(session, streams, limits, drop);
-    boundControlFrames(session, limits, drop);
-    session.on("error", () => {});
+    boundControlFrames(session, limits, () => {
+      drop();
+      flooded();
+    });
+    watchFloods(session, flooded);
+    watchResets(session);
     session.on("close", () => sessions.delete(session));
   });
   server.on("sessionError", () => {});
   server.on("stream", (stream, headers, _flags, rawHeaders) => {
     // Without a listener an error of a stream would be an uncaught exception, also of one that is gone.
     stream.on("error", () => {});
-    if (!isGone(stream)) handlers.http2(stream, headers, rawHeaders);
+    const serve = (): void => {
+      if (!isGone(stream)) handlers.http2(stream, headers, rawHeaders);
+    };
+    if (stream.session !== undefined && resetsMuch(stream.session)) setImmediate(serve);
+    else serve();
   });
   return server;
 };

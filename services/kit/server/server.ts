@@ -17,6 +17,7 @@ import { AnswerConnections } from "./answer-connections.ts";
 import { BodyConnections } from "./body-connections.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { Elsewhere } from "./elsewhere.ts";
+import { FloodingPeers } from "./flooding-peers.ts";
 import { createHealth, healthAt } from "./health.ts";
 import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
 import { isGrpcContentType, refuseUnknownGrpc, serveGrpc } from "./lane-grpc.ts";
@@ -92,13 +93,16 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const services = options.services.map(({ service }) => service);
   const health = createHealth(services.map(({ typeName }) => typeName));
   const bindings = [...options.services, health.binding, ...reflectionBindings([...services, health.binding.service])];
+  const clock = options.clock ?? systemClock;
+  const peers = new FloodingPeers(limits.floodsPerMinuteMax, clock);
   const dispatcher = new Dispatcher({
     routes: routesOf(bindings),
     authenticate: options.authenticate,
     limits,
-    clock: options.clock ?? systemClock,
+    clock,
     log: options.log,
     audit: options.audit,
+    peers,
     observer: options.metrics && callMetrics(options.metrics, "grpc_server"),
     loggingFrontEnds: new Set(options.loggingFrontEnds),
   });
@@ -179,7 +183,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     body: (socket: Socket) => bodies.serve(socket),
     answers: (socket: Socket) => answers.serve(socket),
   };
-  const port = createPort(handlers, limits, tls);
+  const port = createPort(handlers, { limits, peers, tls });
   if (tls !== undefined && options.socketPath !== undefined) throw new Error("a unix socket is not served by TLS");
   await port.listen(options.listen, options.socketPath);
   const scheme = tls === undefined ? "http" : "https";

@@ -1,5 +1,7 @@
+import { once } from "node:events";
+
 import { createClient } from "@connectrpc/connect";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
@@ -8,6 +10,7 @@ import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
   ack,
+  closing,
   connectRaw,
   endHeaders,
   endStream,
@@ -18,7 +21,7 @@ import {
   headerBlock,
   setting,
 } from "./raw-http2.ts";
-import { startTestServer } from "./test-service.ts";
+import { authenticateAlice, startTestServer } from "./test-service.ts";
 
 let server: RunningServer;
 let transport: ClosableTransport;
@@ -132,6 +135,79 @@ describe("a peer that reads every answer, so that none waits, and sends its fram
     socket.write(sent);
     await expect.poll(() => socket.closed).toBe(true);
   });
+});
+
+describe("an address whose connections flood again and again", () => {
+  const { authorization: _token, ...stranger } = grpcCall("Upload");
+  const resets = (): Buffer =>
+    Buffer.concat(
+      Array.from({ length: 1_500 }, (_, at) => {
+        const stream = 2 * at + 1;
+        const opened = frame(frames.headers, endHeaders, stream, headerBlock(stranger));
+        return Buffer.concat([opened, frame(frames.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
+      }),
+    );
+  const floodFrom = async (address: string): Promise<void> => {
+    const socket = (await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), address)).resume();
+    const closed = closing(socket);
+    socket.write(resets());
+    await closed;
+  };
+  const isServed = async (address: string): Promise<boolean> => {
+    const socket = await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), address);
+    const isOpen = socket.bytesRead > 0;
+    socket.destroy();
+    return isOpen;
+  };
+
+  test("is shut out, its other connections too, while others are served", async () => {
+    const waiting = await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), "127.0.0.2");
+    for (let count = 0; count < 5; count += 1) await floodFrom("127.0.0.2");
+    expect([await isServed("127.0.0.2"), waiting.closed]).toEqual([true, false]);
+    await floodFrom("127.0.0.2");
+    expect([await isServed("127.0.0.2"), await isServed("127.0.0.1")]).toEqual([false, true]);
+    waiting.resume();
+    await expect.poll(() => waiting.closed).toBe(true);
+  });
+
+  test("is served on while a caller from there has a valid token", async () => {
+    const call = { ...grpcCall("Echo"), "x-name": "valid" };
+    const caller = await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), "127.0.0.2");
+    const answered = once(caller, "data");
+    caller.write(frame(frames.headers, endHeaders, 1, headerBlock(call)));
+    caller.write(frame(frames.data, endStream, 1, Buffer.alloc(5)));
+    await answered;
+    await eventually(() => caller.bytesRead > 60, "the call is answered");
+    for (let count = 0; count < 6; count += 1) await floodFrom("127.0.0.2");
+    expect([await isServed("127.0.0.2"), caller.closed]).toEqual([true, false]);
+    caller.destroy();
+  });
+});
+
+test("a peer that resets streams in a flood has the first of them begun, and no more that it has reset already", async () => {
+  let begun = 0;
+  const { server: watched } = await startTestServer({
+    authenticate: (authorization) => {
+      begun += 1;
+      return authenticateAlice(authorization);
+    },
+  });
+  onTestFinished(() => watched.stop(0));
+  const socket = (await connectRaw(watched.port)).resume();
+  for (let round = 0; round < 9; round += 1) {
+    const streams = Array.from({ length: 100 }, (_, at) => 200 * round + 2 * at + 1);
+    const opened = (stream: number): Buffer =>
+      frame(frames.headers, endHeaders, stream, headerBlock(grpcCall("Upload")));
+    const given = streams.map((stream) => [opened(stream), frame(frames.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
+    socket.write(Buffer.concat(given.flat()));
+  }
+  let received = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => (received = Buffer.concat([received, chunk])));
+  const last = 1_801;
+  socket.write(frame(frames.headers, endHeaders, last, headerBlock({ ...grpcCall("Echo"), authorization: "" })));
+  await eventually(() => received.includes(Buffer.from([0, 0, last >> 8, last & 255])), "the last one is answered");
+  expect(begun).toBeLessThan(200);
+  socket.destroy();
 });
 
 test("windows that grow by one byte and priorities keep no other connection waiting", async () => {

@@ -61,18 +61,19 @@ export const grpcCall = (method: string): Readonly<Record<string, string>> => ({
 
 /**
  * An HTTP/2 connection: its preface and settings are sent, in one packet with the further frames, and the server's
- * first bytes have arrived.
+ * first bytes have arrived, or it is closed. On Linux every address of 127.0.0.0/8 is this machine's own.
  */
 export const connectRaw = async (
   port: number,
   settings: Uint8Array = Buffer.alloc(0),
   further: Uint8Array = Buffer.alloc(0),
+  localAddress = "127.0.0.1",
 ): Promise<Socket> => {
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
   socket.on("error", () => {});
   const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   socket.write(Buffer.concat([preface, frame(frames.settings, 0, 0, settings), further]));
-  await once(socket, "readable");
+  await Promise.race([once(socket, "readable"), closing(socket)]);
   return socket;
 };
 

@@ -1,0 +1,103 @@
+import { isIPv6 } from "node:net";
+
+import { LRUCache } from "lru-cache";
+
+import type { Clock } from "../clock/clock.ts";
+import { isStillAhead } from "../clock/clock.ts";
+import type { Connection } from "../identity/connection.ts";
+import { remoteAddressOf } from "../identity/connection.ts";
+
+/** How long floods are counted together, and how long a peer is shut out after its last one. */
+const periodMs = 60_000;
+
+/** How long a caller that has proved itself keeps its address from being shut out. */
+const provenMs = 10 * periodMs;
+
+/** Addresses of each kind that are known; of more, those are forgotten that were met longest ago. */
+const addressesMax = 10_000;
+
+interface Floods {
+  readonly sinceMs: number;
+  count: number;
+  /** Until when the peer is shut out. Unset: it is not. */
+  outUntilMs?: number;
+}
+
+/**
+ * The addresses whose connections were dropped because they flooded. To drop a connection is not enough: the next one
+ * may do as much work again. An address above the limit is shut out for a minute, unless a caller has proved itself
+ * from there lately: other services may have the same address as the one that floods.
+ */
+export class FloodingPeers {
+  readonly #floodsMax: number;
+  readonly #clock: Clock;
+  readonly #floods = new LRUCache<string, Floods>({ max: addressesMax });
+  readonly #provenAtMs = new LRUCache<string, number>({ max: addressesMax });
+  /** When a caller was noted last on each connection, so that not each of its calls has to find its address. */
+  readonly #notedAtMs = new WeakMap<object, number>();
+
+  /** `floodsPerMinuteMax`: the connections of one address that are dropped in a minute before it is shut out. */
+  constructor(floodsPerMinuteMax: number, clock: Clock) {
+    this.#floodsMax = floodsPerMinuteMax;
+    this.#clock = clock;
+  }
+
+  /** A connection of the address was dropped for its flood. Returns whether this shuts the address out. */
+  noteFlood(address: string | undefined): boolean {
+    if (address === undefined) return false;
+    const nowMs = this.#clock.now();
+    const peer = peerNetwork(address);
+    const known = this.#floods.get(peer);
+    const floods = known !== undefined && isStillAhead(endOf(known), periodMs, nowMs) ? known : begun(nowMs);
+    floods.count += 1;
+    this.#floods.set(peer, floods);
+    if (floods.count <= this.#floodsMax || this.#isProven(peer, nowMs)) return false;
+    floods.outUntilMs = nowMs + periodMs;
+    return true;
+  }
+
+  /** A caller on the connection has shown a valid token. */
+  noteCaller(connection: Connection): void {
+    if (connection === undefined) return;
+    const nowMs = this.#clock.now();
+    const notedAtMs = this.#notedAtMs.get(connection);
+    if (notedAtMs !== undefined && isStillAhead(notedAtMs + periodMs, periodMs, nowMs)) return;
+    this.#notedAtMs.set(connection, nowMs);
+    const address = remoteAddressOf(connection);
+    if (address !== undefined) this.#provenAtMs.set(peerNetwork(address), nowMs);
+  }
+
+  /** Whether connections of the address are not served now. */
+  isOut(address: string | undefined): boolean {
+    if (address === undefined || this.#floods.size === 0) return false;
+    const peer = peerNetwork(address);
+    const nowMs = this.#clock.now();
+    const outUntilMs = this.#floods.get(peer)?.outUntilMs;
+    return outUntilMs !== undefined && isStillAhead(outUntilMs, periodMs, nowMs) && !this.#isProven(peer, nowMs);
+  }
+
+  #isProven(peer: string, nowMs: number): boolean {
+    const atMs = this.#provenAtMs.get(peer);
+    return atMs !== undefined && isStillAhead(atMs + provenMs, provenMs, nowMs);
+  }
+}
+
+const begun = (nowMs: number): Floods => ({ sinceMs: nowMs, count: 0 });
+
+/** Until when further floods count together with the earlier ones. */
+const endOf = ({ sinceMs, outUntilMs }: Floods): number => outUntilMs ?? sinceMs + periodMs;
+
+/**
+ * What one subscriber of the internet has: an IPv4 address, also one that is mapped into IPv6, or the first 64 bits of
+ * an IPv6 address, of which he has all others.
+ */
+const peerNetwork = (address: string): string => {
+  if (!isIPv6(address)) return address;
+  const four = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
+  if (four !== undefined) return four;
+  const [head = "", tail = ""] = address.split("::", 2);
+  const groups = head === "" ? [] : head.split(":");
+  const zeros = address.includes("::") ? 8 - groups.length - tail.split(":").length : 0;
+  const all = [...groups, ...Array.from({ length: zeros }, () => "0"), ...tail.split(":")];
+  return all.slice(0, 4).join(":");
+};
