@@ -60,8 +60,10 @@ export class Dispatcher {
   readonly limits: ServerLimits;
   readonly #options: DispatcherOptions;
   readonly #calls = new PassingMap<Call, true>();
-  /** Those of them that need no token. */
-  #openCalls = 0;
+  /** Those of them that need no token and have one request, the oldest first. */
+  readonly #openQuestions = new PassingMap<Call, true>();
+  /** The other ones that need no token. */
+  #openStreams = 0;
   readonly #watch: NodeJS.Timeout;
   #onIdle: (() => void) | undefined;
 
@@ -113,14 +115,17 @@ export class Dispatcher {
     const cancelDeadline =
       deadlineMs === undefined ? undefined : clock.schedule(deadlineMs, () => call.abort(deadlinePassed()));
     call.audit = this.#options.audit;
+    const isOpenQuestion = route.isOpen && route.method.methodKind === "unary";
     call.onClose = () => {
       cancelDeadline?.();
       this.#calls.delete(call);
-      if (route.isOpen) this.#openCalls -= 1;
+      if (isOpenQuestion) this.#openQuestions.delete(call);
+      else if (route.isOpen) this.#openStreams -= 1;
       if (this.#calls.size === 0) this.#onIdle?.();
     };
     this.#calls.set(call, true);
-    if (route.isOpen) this.#openCalls += 1;
+    if (isOpenQuestion) this.#openQuestions.set(call, true);
+    else if (route.isOpen) this.#openStreams += 1;
     this.#options.observer?.started(route.method);
     if (malformed !== undefined) call.abort(malformed);
     if (timeoutMs !== undefined && timeoutMs < 0) call.abort(deadlinePassed());
@@ -144,16 +149,30 @@ export class Dispatcher {
     const { limits, authenticate } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
     const { isOpen } = call.route;
-    const isFull = isOpen
-      ? this.#openCalls > limits.openCallsMax
-      : this.#calls.size - this.#openCalls > limits.concurrentCallsMax;
-    if (isFull) throw tooManyCalls();
-    if (isOpen) return;
+    if (isOpen) {
+      if (this.#openStreams > limits.openCallsMax && call.route.method.methodKind !== "unary") throw tooManyCalls();
+      this.#endOldQuestions();
+      return;
+    }
+    if (this.#calls.size - this.#openQuestions.size - this.#openStreams > limits.concurrentCallsMax)
+      throw tooManyCalls();
     const caller = await authenticate(headers.authorization, call.route.method, connection);
     this.#options.peers?.noteCaller(connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;
+  }
+
+  /**
+   * Whoever needs no token is answered as soon as the request is there, so the oldest of too many wait for theirs:
+   * they make room.
+   */
+  #endOldQuestions(): void {
+    for (const oldest of this.#openQuestions.keys()) {
+      if (this.#openQuestions.size <= this.limits.openCallsMax) return;
+      this.#openQuestions.delete(oldest);
+      oldest.abort(tooManyCalls());
+    }
   }
 
   /** Answers a call with one request and one answer. */

@@ -16,7 +16,10 @@ export interface ServerLimits {
   readonly pipelinedWaitingMax: number;
   /** Calls with a token at the same time on the whole server; further calls are refused as throttled. */
   readonly concurrentCallsMax: number;
-  /** The same of calls without one, which would otherwise take the places of the others: anybody may hold them open. */
+  /**
+   * The same of calls without one, which would otherwise take the places of the others: anybody may hold them open. Of
+   * calls with one request, and of pages over HTTP/2, the oldest make room for the next instead.
+   */
   readonly openCallsMax: number;
   /**
    * Connections at the same time. Above it idle ones are closed, or new ones if none is idle. Fewer if the process may

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { constants, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Socket } from "node:net";
 
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
+import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
 import { callMetrics } from "../metrics/call-metrics.ts";
@@ -124,13 +125,14 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     if (isStopping) connection.leave();
   };
 
-  /** Pages under way on streams of HTTP/2, which a peer can hold open at no cost. */
-  let pages = 0;
-  const countPage = ({ stream }: Http2ServerResponse): boolean => {
-    if (pages >= limits.openCallsMax) return false;
-    pages += 1;
-    stream.once("close", () => (pages -= 1));
-    return true;
+  /** Pages under way on streams of HTTP/2, the oldest first. A peer may hold one until it has to make room. */
+  const pages = new PassingMap<ServerHttp2Stream, true>();
+  const countPage = ({ stream }: Http2ServerResponse): void => {
+    const [oldest] = pages.size < limits.openCallsMax ? [] : pages.keys();
+    oldest?.close(constants.NGHTTP2_CANCEL);
+    if (oldest !== undefined) pages.delete(oldest);
+    pages.set(stream, true);
+    stream.once("close", () => pages.delete(stream));
   };
   const answerPage = (
     request: IncomingMessage | Http2ServerRequest,
@@ -140,10 +142,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     const page = findOperatorPage(options.pages, request);
     const isMetrics = request.url === "/metrics" && options.metrics !== undefined;
     const isPage = isHealthy !== undefined || isMetrics || page !== undefined;
-    if (isPage && response instanceof Http2ServerResponse && !countPage(response)) {
-      response.statusCode = 503;
-      response.end();
-    } else if (isHealthy !== undefined) answerHealth(isHealthy, response);
+    if (isPage && response instanceof Http2ServerResponse) countPage(response);
+    if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (isMetrics) void answerMetrics(options.metrics, response);
     else if (page !== undefined) void answerOperatorPage(page, options.authenticate, options.log, request, response);
     else void router(request, response);

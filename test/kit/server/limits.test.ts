@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { connect as connectHttp2 } from "node:http2";
+import type { ClientHttp2Stream } from "node:http2";
+import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
@@ -12,11 +13,12 @@ import { Code, createClient } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { Health, HealthCheckResponse_ServingStatus } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
+import { grpcCall } from "./raw-http2.ts";
 import type { TestApp } from "./test-service.ts";
 import { startTestServer } from "./test-service.ts";
 import type { Way } from "./transports.ts";
@@ -195,21 +197,50 @@ describe("refuses", () => {
     const stop = new AbortController();
     const watches = [1, 2].map(() => health.watch({}, { signal: stop.signal })[Symbol.asyncIterator]());
     for (const watch of watches) expect((await watch.next()).done).toBe(false);
-    await expect(health.check({})).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    const third = health.watch({}, { signal: stop.signal })[Symbol.asyncIterator]();
+    await expect(third.next()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect((await health.check({})).status).toBe(HealthCheckResponse_ServingStatus.SERVING);
     expect((await createClient(TestService, transport).echo({ text: "x" })).text).toBe("x");
     const ended = watches.map((watch) => watch.next().catch(() => "ended"));
     stop.abort();
     expect(await Promise.all(ended)).toEqual(["ended", "ended"]);
-    await expect.poll(() => health.check({}).catch(() => "refused")).not.toBe("refused");
     await transport.close();
   });
 
-  test("pages over the same limit that a peer holds open by accepting no bytes", async () => {
+  test("health checks over the same limit whose requests do not come, the oldest first", async () => {
+    await start({ openCallsMax: 2 });
+    const session = connectHttp2(server.url);
+    const unfinished = (): ClientHttp2Stream => {
+      const headers = { ...grpcCall("Check"), ":path": "/grpc.health.v1.Health/Check" };
+      return session.request(headers).resume();
+    };
+    const first = unfinished();
+    unfinished();
+    const answered = once(first, "response");
+    // A ping is answered after the requests before it have arrived.
+    await new Promise<void>((resolve) => session.ping(() => resolve()));
+    const transport = createTransport({ address: server.url, engine: "grpc", token: async () => "alice" });
+    const health = createClient(Health, transport);
+    // A second check takes no place from the first one, which has been answered.
+    for (let count = 0; count < 5; count += 1)
+      expect((await health.check({})).status).toBe(HealthCheckResponse_ServingStatus.SERVING);
+    expect((await answered)[0]["grpc-status"]).toBe("8");
+    session.destroy();
+    await transport.close();
+  });
+
+  test("pages over the same limit that a peer holds open by accepting no bytes, the oldest first", async () => {
     await start({ openCallsMax: 2 });
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } });
+    const oldest = session.request({ ":path": "/readyz" });
+    const closed = once(oldest, "close");
+    oldest.on("error", () => {});
+    await once(oldest, "response");
     const status = async (): Promise<unknown> =>
       (await once(session.request({ ":path": "/readyz" }), "response"))[0][":status"];
-    expect([await status(), await status(), await status()]).toEqual([200, 200, 503]);
+    expect([await status(), await status()]).toEqual([200, 200]);
+    await closed;
+    expect(oldest.rstCode).toBe(constants.NGHTTP2_CANCEL);
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     session.destroy();
   });
