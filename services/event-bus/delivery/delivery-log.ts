@@ -21,12 +21,14 @@ interface LoggedDelivery {
 
 /** Logs that an attempt begins, if the bus logs that. `event` has all its members. */
 export const logAttemptStart = (run: LoggedDelivery, event: EventRecord): void => {
+  if (!isLogged(run)) return;
   if (run.attemptsBefore === 0) add(run, "INVOCATION_START");
   add(run, "INVOCATION_ATTEMPT_START", (isFull) => (isFull ? { target_input: inputOf(run, event) } : {}));
 };
 
 /** Logs how an attempt ended. */
 export const logAttemptEnd = (run: LoggedDelivery, outcome: AttemptOutcome): void => {
+  if (!isLogged(run)) return;
   if (outcome.kind === "delivered") return add(run, "INVOCATION_ATTEMPT_SUCCESS");
   const { code, message } = outcome;
   const step = outcome.kind === "retry" ? "RETRYABLE_FAILURE" : "PERMANENT_FAILURE";

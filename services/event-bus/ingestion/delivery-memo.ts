@@ -26,8 +26,19 @@ const memoBytes = 2_048;
 const recordsMax = 1_000;
 const records = new LRUCache<PlannedDelivery, DeliveryRecord>({ max: recordsMax });
 
-/** The memo of a planned delivery of an event, in its lane if it has one. */
-export const deliveryMemo = ({ key, event }: RememberedEvent, planned: PlannedDelivery, lane?: string): JobMemo => {
+/** The memo of a planned delivery of an event, in its lane if it has one. It is made when the delivery begins. */
+export const deliveryMemo = (remembered: RememberedEvent, planned: PlannedDelivery, lane?: string): JobMemo => ({
+  bytes: memoBytes + remembered.event.detail.length,
+  get value() {
+    return rememberedDelivery(remembered, planned, lane);
+  },
+});
+
+const rememberedDelivery = (
+  { key, event }: RememberedEvent,
+  planned: PlannedDelivery,
+  lane: string | undefined,
+): DeliveryMemo => {
   let record = records.get(planned);
   if (record === undefined) {
     record = fromBinary(DeliveryRecordSchema, planned.delivery);
@@ -36,8 +47,7 @@ export const deliveryMemo = ({ key, event }: RememberedEvent, planned: PlannedDe
   const { account, ingestedMs, eventId } = key;
   const delivery = { ...record, account, ingestedMs: BigInt(ingestedMs), eventId };
   if (lane !== undefined) delivery.lane = lane;
-  const value: DeliveryMemo = { delivery, event };
-  return { value, bytes: memoBytes + event.detail.length };
+  return { delivery, event };
 };
 
 /** The memo of a delivery's job, if it has one. */

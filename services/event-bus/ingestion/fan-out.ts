@@ -9,7 +9,7 @@ import type { Transaction } from "../../kit/store/store.ts";
 import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import type { Application } from "../application.ts";
 import type { EventKey } from "../store/event.ts";
-import { holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
+import { findEvent, holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
 import type { RememberedEvent } from "./delivery-memo.ts";
 import { deliveryMemo } from "./delivery-memo.ts";
 import type { PlannedDelivery, RulePlan } from "./delivery-plan.ts";
@@ -105,7 +105,9 @@ export const fanOutHandler =
     const { store, jobs, clock, limits } = app;
     const { account, ingestedMs, eventId, deliveries } = fromBinary(FanOutRecordSchema, job.payload);
     const key = { account, ingestedMs: Number(ingestedMs), eventId };
-    const event = encodeEvent(key);
+    // Read once for all deliveries of the part. What is encrypted in the database is not kept in memory in clear.
+    const found = await store.read((reader) => findEvent(reader, key));
+    const event = encodeEvent(key, found?.sealed === undefined ? found : undefined);
     for (let step = 0; step * stepMax < deliveries.length; step += 1) {
       signal.throwIfAborted();
       const holder = fanOutHolder(job.id, step);

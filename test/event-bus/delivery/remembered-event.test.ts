@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { NewEvent } from "../../../services/event-bus/ingestion/ingest.ts";
 import { ingestEvent, openBus } from "../../../services/event-bus/ingestion/ingest.ts";
@@ -53,4 +53,22 @@ test("an event of a bus with an encryption key is not kept in memory in clear", 
   await putUnlogged(harness, "sealed");
   await harness.app.jobs.idle();
   expect(shop.till.received).toHaveLength(1);
+});
+
+test("an event with so many deliveries that they are enqueued in parts is read once for each part", async () => {
+  const { client, app, store } = await startHarness();
+  const shop = await openShop(client, { destination: { invocationRateLimitPerSecond: 100_000 } });
+  await shop.sell({ n: 1 });
+  await eventually(() => shop.till.received.length === 1, "the destination answers");
+  for (let n = 0; n < 13; n += 1) {
+    await client.putRule({ name: `many-${n}`, eventPattern: '{"source":["many"]}' });
+    const targets = Array.from({ length: 5 }, (_, each) => ({ id: `till-${each}`, arn: shop.destinationArn }));
+    await client.putTargets({ rule: `many-${n}`, targets });
+  }
+  await app.jobs.idle();
+  const read = vi.spyOn(store, "read");
+  await client.putEvents({ entries: [{ source: "many", detailType: "Sale", detail: '{"n":2}' }] });
+  await eventually(() => shop.till.received.length === 66, "all are delivered");
+  await app.jobs.idle();
+  expect(read.mock.calls.length).toBeLessThan(20);
 });
