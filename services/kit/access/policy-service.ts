@@ -43,7 +43,7 @@ export interface AskedResource {
 
 /** A service whose decisions are explained. */
 export interface ExplainedService {
-  readonly rules: Pick<AccessRules, "spelling">;
+  readonly rules: Pick<AccessRules, "spelling" | "everything">;
   readonly clock: Pick<Clock, "now">;
   readonly accounts: Pick<Accounts, "findUser" | "findRoleByName" | "findOrganizationId">;
   /** Finds a resource. Undefined: the service keeps none with the ARN. */
@@ -80,7 +80,8 @@ export const simulatePolicy = async (
     spelling: app.rules.spelling,
     principal,
     action,
-    resourceArn,
+    // As a call is decided that has no resource.
+    resourceArn: resourceArn === "*" ? (app.rules.everything ?? "*") : resourceArn,
     ...(await resourceOf(request, principal, context)),
     nowMs: app.clock.now(),
     accounts: app.accounts,

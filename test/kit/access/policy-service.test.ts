@@ -40,7 +40,7 @@ const resources: Readonly<Record<string, KnownResource>> = {
   },
 };
 const app = {
-  rules: { spelling: spellingOf({ public: "s3", documented: "object-storage" }) },
+  rules: { spelling: spellingOf({ public: "s3", documented: "object-storage" }), everything: "arn:aws:s3:::*" },
   clock: new FakeClock(),
   accounts: accountsOf({
     accounts: [],
@@ -131,6 +131,18 @@ describe("simulatePolicy", () => {
     ["its session", { principalArn: `arn:aws:sts::${owner}:assumed-role/clerk/monday` }, "IDENTITY_POLICY"],
     ["a role without its path", { principalArn: `arn:aws:iam::${owner}:role/clerk` }, "NotFound"],
     ["a role with another path", { principalArn: `arn:aws:iam::${owner}:role/other/clerk` }, "NotFound"],
+    [
+      "an action without a resource",
+      {
+        action: "s3:ListAllMyBuckets",
+        resourceArn: "*",
+        principalArn: alice,
+        identityPolicies: {
+          documents: [document(statement({ Action: "s3:ListAllMyBuckets", Resource: "arn:aws:s3:::*" }))],
+        },
+      },
+      "IDENTITY_POLICY",
+    ],
     [
       "a key of the request",
       {
