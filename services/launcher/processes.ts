@@ -68,7 +68,11 @@ const service = (
  * launcher, the gateway's connections and the tools derive from this table.
  */
 export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
-  "customer-profile": service("customer-profile", 50_051, { callsLater: ["object-storage"], hasMasterKeys: true }),
+  "customer-profile": service("customer-profile", 50_051, {
+    callsLater: ["object-storage"],
+    hasMasterKeys: true,
+    nodeFlags: [newObjectsFlag, oldObjectsFlag],
+  }),
   "refactoring-workspace": service("refactoring-workspace", 50_052, {
     listeners: { proxy: { setting: "proxyListen", port: 8_081 } },
   }),

@@ -45,7 +45,7 @@ export const defaultLimits: StoreLimits = {
   transactionsMax: 10_000,
   transactionBytesMax: 64 * 1024 * 1024,
   conflictKeysMax: 100_000,
-  cacheBytes: 32 * 1024 * 1024,
+  cacheBytes: 16 * 1024 * 1024,
   tableBytes: 8 * 1024 * 1024,
   openTablesMax: 990,
   tableCheckBytesMax: 4 * 1024 * 1024 * 1024,
