@@ -9,7 +9,7 @@ import type { KeyUses } from "./key-uses.ts";
 /** Who the configuration file declares. */
 export type DeclaredAccounts = Pick<
   Accounts,
-  "list" | "listUsers" | "listRoles" | "findOrganizationId" | "findAccessKey"
+  "list" | "listUsers" | "listRoles" | "listIdentityProviders" | "findOrganizationId" | "findAccessKey"
 >;
 
 /** What the identity service works with. */
@@ -18,6 +18,8 @@ export interface Application {
   readonly accounts: DeclaredAccounts;
   readonly keyUses: Pick<KeyUses, "find">;
   readonly pages: Pages;
+  /** Whether providers of web identities may be reached without TLS. */
+  readonly allowsHttpIssuers: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
 }

@@ -1,4 +1,4 @@
-import type { Accounts, Role, User } from "../../services/kit/accounts/accounts.ts";
+import type { Accounts, IdentityProvider, Role, User } from "../../services/kit/accounts/accounts.ts";
 import { pathNameOfArn, roleOfArn } from "../../services/kit/accounts/entity-arn.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
@@ -17,13 +17,14 @@ export interface StoredDirectory {
   findRoleByName(accountId: string, name: string): Role | undefined;
   findAccessKey(accessKeyId: string): AccessKey | undefined;
   findPolicy(policyArn: string): string | undefined;
+  findIdentityProvider(accountId: string, issuer: string): IdentityProvider | undefined;
 }
 
 export interface DirectoryOptions {
   /** Who the configuration file declares. */
   readonly accounts: Pick<
     Accounts,
-    "findRoleByName" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProviders"
+    "findRoleByName" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProvider"
   >;
   /** The lasting keys of the credentials file and of the configuration file. */
   readonly declaredKeys: AccessKeys;
@@ -90,7 +91,8 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
     findPolicy: (policyArn) => stored.findPolicy(policyArn),
     canonicalUserId: (accountId) => accounts.canonicalUserId(accountId),
     findOrganizationId: (accountId) => accounts.findOrganizationId(accountId),
-    findIdentityProviders: (issuer) => accounts.findIdentityProviders(issuer),
+    findIdentityProvider: (accountId, issuer) =>
+      accounts.findIdentityProvider(accountId, issuer) ?? stored.findIdentityProvider(accountId, issuer),
   };
 };
 

@@ -6,7 +6,7 @@ import type { Store } from "../../services/kit/store/store.ts";
 import type { Table } from "../../services/kit/store/table.ts";
 import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
-import { accessKeys, accounts, groups, policies, roles, users } from "./store/layout.ts";
+import { accessKeys, accounts, groups, identityProviders, policies, roles, users } from "./store/layout.ts";
 
 /** Everything that was created at run time, as of now. */
 export interface IdentityStates {
@@ -105,7 +105,15 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
   };
 };
 
-const tables = { account: accounts, user: users, group: groups, role: roles, policy: policies, accessKey: accessKeys };
+const tables = {
+  account: accounts,
+  user: users,
+  group: groups,
+  role: roles,
+  policy: policies,
+  accessKey: accessKeys,
+  identityProvider: identityProviders,
+};
 
 /** The kinds share the form of their keys; the record belongs to its kind by construction. */
 const tableOf = (kind: Kind): Table<readonly string[]> => tables[kind];

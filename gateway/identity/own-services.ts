@@ -171,6 +171,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     accounts,
     keyUses,
     pages,
+    allowsHttpIssuers: config.privateTargets === "allow",
     clock: systemClock,
     ids: randomIds,
   };

@@ -7,6 +7,7 @@ import {
   AccessKeyRecordSchema,
   AccountRecordSchema,
   GroupRecordSchema,
+  OpenIdConnectProviderRecordSchema,
   PolicyRecordSchema,
   RoleRecordSchema,
   UserRecordSchema,
@@ -40,6 +41,7 @@ const schemas = {
   role: RoleRecordSchema,
   policy: PolicyRecordSchema,
   accessKey: AccessKeyRecordSchema,
+  identityProvider: OpenIdConnectProviderRecordSchema,
 };
 
 type Message = MessageInitShape<typeof WatchIdentitiesResponseSchema>;

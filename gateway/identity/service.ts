@@ -28,6 +28,16 @@ import {
 } from "./operations/group.ts";
 import { heldPolicyOperations } from "./operations/held-policy.ts";
 import {
+  addClientIDToOpenIDConnectProvider,
+  createOpenIDConnectProvider,
+  deleteOpenIDConnectProvider,
+  getOpenIDConnectProvider,
+  listOpenIDConnectProviders,
+  openIDConnectProviderTags,
+  removeClientIDFromOpenIDConnectProvider,
+  updateOpenIDConnectProviderThumbprint,
+} from "./operations/open-id-connect-provider.ts";
+import {
   createPolicy,
   deletePolicy,
   getPolicy,
@@ -114,6 +124,16 @@ export const identityHandlers = guarded(
     untagRole: roleTags.untag,
     listRoleTags: roleTags.list,
     listInstanceProfilesForRole,
+    createOpenIDConnectProvider,
+    getOpenIDConnectProvider,
+    listOpenIDConnectProviders,
+    addClientIDToOpenIDConnectProvider,
+    removeClientIDFromOpenIDConnectProvider,
+    updateOpenIDConnectProviderThumbprint,
+    deleteOpenIDConnectProvider,
+    tagOpenIDConnectProvider: openIDConnectProviderTags.tag,
+    untagOpenIDConnectProvider: openIDConnectProviderTags.untag,
+    listOpenIDConnectProviderTags: openIDConnectProviderTags.list,
     putUserPolicy: ofUser.put,
     getUserPolicy: async (request: GetUserPolicyRequest, context: Context) => {
       const { name: userName, ...policy } = await ofUser.get(request, context);

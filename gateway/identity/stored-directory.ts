@@ -5,6 +5,7 @@ import type { StoredDirectory } from "./directory.ts";
 import type { IdentityStates } from "./identities.ts";
 import { documentOf } from "./domain/documents.ts";
 import { findPolicyByArn } from "./domain/managed-policies.ts";
+import { identityProviderOf, providerName } from "./domain/open-id-connect-providers.ts";
 import { principalsOf } from "./domain/principals.ts";
 
 /** The lookups of requests over what was created at run time. */
@@ -35,6 +36,10 @@ export const storedDirectory = (
     findPolicy: (policyArn) => {
       const policy = findPolicyByArn(policyArn, (accountId) => identities.state(accountId));
       return policy && documentOf(policy);
+    },
+    findIdentityProvider: (accountId, issuer) => {
+      const record = identities.state(accountId).identityProvider.get(providerName(issuer).toLowerCase());
+      return record?.issuer === issuer ? identityProviderOf(accountId, record) : undefined;
     },
   };
 };

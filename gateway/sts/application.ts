@@ -8,7 +8,7 @@ import type { FindProviderKeys } from "./provider-keys.ts";
 /** The lookups of the security token service over everybody there is. */
 export interface SessionDirectory extends Pick<
   Accounts,
-  "findRole" | "findRoleByName" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProviders"
+  "findRole" | "findRoleByName" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProvider"
 > {
   /** The document of the managed policy with this ARN. */
   findPolicy(policyArn: string): string | undefined;

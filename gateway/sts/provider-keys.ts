@@ -1,5 +1,6 @@
 import type { CryptoKey, FlattenedJWSInput, JSONWebKeySet, JWSHeaderParameters } from "jose";
 import { createLocalJWKSet, createRemoteJWKSet, customFetch } from "jose";
+import { LRUCache } from "lru-cache";
 import { Agent, fetch } from "undici";
 
 import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
@@ -32,6 +33,9 @@ const keysAgainMsMin = 30_000;
 /** How long a provider is not asked again after a failure: anybody may show a token that makes us ask. */
 const restMs = 5_000;
 
+/** Accounts create and delete providers, so that there may have been any number of them. */
+const discoveriesMax = 1_000;
+
 /** What discovery finds of one provider. */
 interface Discovery {
   readonly ask: () => Promise<ProviderKeys>;
@@ -50,7 +54,7 @@ export const createProviderKeys = (
 ): FindProviderKeys & { close(): Promise<void> } => {
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: requestMsMax } });
   const local = new WeakMap<object, ProviderKeys>();
-  const discovered = new Map<string, Discovery>();
+  const discovered = new LRUCache<string, Discovery>({ max: discoveriesMax });
 
   /** A document of the provider, never more than its limit. */
   const read = async (url: URL, signal: AbortSignal): Promise<string> => {

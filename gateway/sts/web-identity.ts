@@ -19,14 +19,13 @@ const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 
 /**
  * Reads a token of a provider that the role's account trusts. Throws, in this order, INVALID_IDENTITY_TOKEN for a text
- * that is no token and for an issuer that is not declared for the account, PROVIDER_UNREACHABLE, INVALID_IDENTITY_TOKEN
+ * that is no token and for an issuer of which the account has no provider, PROVIDER_UNREACHABLE, INVALID_IDENTITY_TOKEN
  * for a wrong signature, EXPIRED_IDENTITY_TOKEN and REJECTED_IDENTITY for another audience or a missing subject.
  */
 export const readWebIdentity = async (app: Application, token: string, roleArn: string): Promise<WebIdentity> => {
   const issuer = issuerOf(token);
-  const accountId = parseArn(roleArn)?.account;
-  const provider = app.directory.findIdentityProviders(issuer).find((each) => each.accountId === accountId);
-  if (provider === undefined) throw invalid(`No OpenID Connect provider is declared for ${issuer} in this account.`);
+  const provider = app.directory.findIdentityProvider(parseArn(roleArn)?.account ?? "", issuer);
+  if (provider === undefined) throw invalid(`No OpenID Connect provider found in your account for ${issuer}`);
 
   const claims = await verify(app, token, provider);
   const { sub, aud, azp, amr } = claims;

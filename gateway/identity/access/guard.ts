@@ -17,6 +17,7 @@ import type { HolderKind } from "../domain/entities.ts";
 import { commonAccount } from "../domain/common-policies.ts";
 import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
 import { findPolicyByArn } from "../domain/managed-policies.ts";
+import { findProviderByArn, providerArn } from "../domain/open-id-connect-providers.ts";
 import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 
@@ -58,14 +59,17 @@ const resourceOf = (question: Question, context: Context): Resource => {
     const entity = { name: resource.slice(`${created}${path}`.length), path: path === "" ? "/" : path };
     return { arn: entityArn(accountId, created as EntityKind, entity), ownerAccountId: accountId };
   }
+  if (permission.template === "oidc-provider/{url}")
+    return { arn: providerArn(accountId, textOf(question, "url")), ownerAccountId: accountId };
   const given = parseArn(resource);
   if (given !== undefined) {
     // Each account has the common policies as its own, to read them.
     const isShared = given.account === commonAccount && context.method.idempotency === Idempotency.NO_SIDE_EFFECTS;
     const state = context.app.identities.state(accountId);
     const policy = findPolicyByArn(resource, (account) => (account === accountId ? state : undefined));
+    const tagged = policy ?? findProviderByArn(accountId, state, resource);
     const ownerAccountId = isShared ? accountId : given.account;
-    return { arn: resource, ownerAccountId, ...tagConditions(context, policy?.tags) };
+    return { arn: resource, ownerAccountId, ...tagConditions(context, tagged?.tags) };
   }
   const [kind = "", name = ""] = resource.split("/", 2);
   const { arn, tags } = knownEntity(context, kind as EntityKind, name);

@@ -2,6 +2,7 @@ import type {
   AccessKeyRecord,
   AccountRecord,
   GroupRecord,
+  OpenIdConnectProviderRecord,
   PolicyRecord,
   RoleRecord,
   UserRecord,
@@ -15,6 +16,7 @@ interface Records {
   readonly role: RoleRecord;
   readonly policy: PolicyRecord;
   readonly accessKey: AccessKeyRecord;
+  readonly identityProvider: OpenIdConnectProviderRecord;
 }
 
 export type Kind = keyof Records;
@@ -43,6 +45,7 @@ export const emptyState: AccountState = {
   role: new Map(),
   policy: new Map(),
   accessKey: new Map(),
+  identityProvider: new Map(),
 };
 
 /** The state after the changes. */

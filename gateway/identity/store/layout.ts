@@ -9,6 +9,7 @@
  *   13  roles             account, name            -> RoleRecord
  *   14  policies          account, name            -> PolicyRecord
  *   15  access_keys       account, access key id   -> AccessKeyRecord
+ *   16  identity_providers account, name          -> OpenIdConnectProviderRecord
  *   20  key_uses          account, access key id   -> KeyUseRecord
  *
  * Names are in lower case, because they are unique whatever their case; the records have them as they were given. All
@@ -21,6 +22,7 @@ import {
   DataKeyRecordSchema,
   GroupRecordSchema,
   KeyUseRecordSchema,
+  OpenIdConnectProviderRecordSchema,
   PolicyRecordSchema,
   RoleRecordSchema,
   UserRecordSchema,
@@ -136,6 +138,20 @@ export const accessKeys = defineTable({
 });
 
 /**
+ * OpenID Connect providers, by their issuers without the scheme.
+ * Sorted so that the providers of an account are together.
+ *
+ *     identity_providers/"111122223333"/"a.example"
+ *     0010 31313131323232323333333300 612e6578616d706c6500
+ */
+export const identityProviders = defineTable({
+  number: 16,
+  name: "identity_providers",
+  key: [text("account"), text("name")],
+  value: OpenIdConnectProviderRecordSchema,
+});
+
+/**
  * The last uses of access keys, also of keys that are declared elsewhere. Written a minute after a use at the latest.
  * Sorted so that each is found by its key.
  *
@@ -150,6 +166,17 @@ export const keyUses = defineTable({
 });
 
 /** Every table of this database. */
-export const layout = [pageTokenKeys, dataKeys, accounts, users, groups, roles, policies, accessKeys, keyUses] as const;
+export const layout = [
+  pageTokenKeys,
+  dataKeys,
+  accounts,
+  users,
+  groups,
+  roles,
+  policies,
+  accessKeys,
+  identityProviders,
+  keyUses,
+] as const;
 
 assertDistinct(layout);

@@ -58,7 +58,7 @@ export interface IdentityProvider {
   readonly arn: string;
   /** The `iss` of its tokens, a URL. */
   readonly issuer: string;
-  /** The `aud` values that are accepted; at least one. */
+  /** The `aud` values that are accepted. */
   readonly audiences: readonly string[];
   /** Its public keys as a JSON Web Key Set. Unset: they are found by OpenID Connect discovery at the issuer. */
   readonly keys?: { readonly keys: readonly object[] };
@@ -96,8 +96,10 @@ export interface Accounts {
   findRole(roleArn: string): Role | undefined;
   /** The role of an account by its name without its path, in any case. */
   findRoleByName(accountId: string, name: string): Role | undefined;
-  /** The identity providers with this issuer, of any account. */
-  findIdentityProviders(issuer: string): readonly IdentityProvider[];
+  /** The identity provider of an account with this issuer. */
+  findIdentityProvider(accountId: string, issuer: string): IdentityProvider | undefined;
+  /** The identity providers of an account. */
+  listIdentityProviders(accountId: string): readonly IdentityProvider[];
   /** The device of the account's root with this serial number. */
   findMfaDevice(accountId: string, serial: string): MfaDevice | undefined;
   /** The id of the organization that the account is a member of. */
@@ -134,7 +136,10 @@ export const accountsOf = (declared: Declared): Accounts => {
     findUser: (accountId, name) => users.get(`${accountId}/${name}`),
     findRole: (roleArn) => roleOfArn(roleArn, findRoleByName),
     findRoleByName,
-    findIdentityProviders: (issuer) => (declared.identityProviders ?? []).filter((each) => each.issuer === issuer),
+    findIdentityProvider: (accountId, issuer) =>
+      (declared.identityProviders ?? []).find((each) => each.accountId === accountId && each.issuer === issuer),
+    listIdentityProviders: (accountId) =>
+      (declared.identityProviders ?? []).filter((each) => each.accountId === accountId),
     findMfaDevice: (accountId, serial) =>
       (declared.mfaDevices ?? []).find((device) => device.accountId === accountId && device.serial === serial),
     findOrganizationId: (accountId) => organizationIds.get(accountId),

@@ -15,6 +15,9 @@ const members = {
   policyArn: "arn:aws:iam::000000000000:policy/reading",
   accessKeyId: "AKIA0000000000000000",
   accountId: "111122223333",
+  url: "https://login.example.com",
+  openIdConnectProviderArn: "arn:aws:iam::000000000000:oidc-provider/login.example.com",
+  clientId: "web",
   tags: [{ key: "team", value: "sales" }],
 };
 

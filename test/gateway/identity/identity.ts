@@ -42,7 +42,7 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
     accessKeys: [],
     ...declared,
   });
-  const app: Application = { identities, accounts, keyUses, pages, clock, ids: fixedIds() };
+  const app: Application = { identities, accounts, keyUses, pages, allowsHttpIssuers: false, clock, ids: fixedIds() };
   const stored = storedDirectory(identities, () => "canonical");
   const recorded: AuditEntry[] = [];
   const audit: AuditLog = { record: (entry) => void recorded.push(entry) };

@@ -5,6 +5,7 @@ import {
   accounts,
   dataKeys,
   groups,
+  identityProviders,
   keyUses,
   pageTokenKeys,
   policies,
@@ -28,6 +29,7 @@ describe("the store of identities", () => {
     ["roles", keyBytes(roles, [shop, "clerk"]), `000d${shopHex}636c65726b00`],
     ["policies", keyBytes(policies, [shop, "read"]), `000e${shopHex}7265616400`],
     ["access_keys", keyBytes(accessKeys, [shop, "AKIAA"]), `000f${shopHex}414b49414100`],
+    ["identity_providers", keyBytes(identityProviders, [shop, "a.example"]), `0010${shopHex}612e6578616d706c6500`],
     ["key_uses", keyBytes(keyUses, [shop, "AKIAA"]), `0014${shopHex}414b49414100`],
   ])("%s have their bytes", ([, bytes, expected]) => {
     expect(hex(bytes)).toBe(expected);

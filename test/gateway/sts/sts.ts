@@ -75,6 +75,7 @@ export const openSts = (
       findUser: () => undefined,
       findRoleByName: () => undefined,
       findAccessKey: () => undefined,
+      findIdentityProvider: () => undefined,
       findPolicy: (arn) => (arn === `arn:aws:iam::${shop}:policy/read` ? allowing("s3:GetObject") : undefined),
     },
     sessionTokens,

@@ -1,7 +1,9 @@
 """boto3 as it comes: users and roles made at run time, roles that are taken on, a web identity's token file."""
 
+import http.server
 import json
 import subprocess
+import threading
 
 import boto3
 import botocore.config
@@ -31,8 +33,13 @@ def document(**statement):
 
 @pytest.fixture(scope="module")
 def provider():
+    return made_by(ISSUER)
+
+
+def made_by(issuer):
+    """The keys of a provider, and a token of it."""
     node = ROOT / "node_modules" / ".bin" / "node"
-    command = [str(node), "--input-type=module", "--eval", PROVIDER, ISSUER]
+    command = [str(node), "--input-type=module", "--eval", PROVIDER, issuer]
     return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
 
 
@@ -122,6 +129,70 @@ def test_a_role_is_taken_on_with_a_web_identity_token_file(stock, provider, monk
     arn = stock("sts").get_caller_identity()["Arn"]
     assert arn == f"arn:aws:sts::{ACCOUNT}:assumed-role/deployer/deploy"
     assert stock("s3").list_buckets()["ResponseMetadata"]["HTTPStatusCode"] == 200
+
+
+@pytest.fixture
+def discovered():
+    """A provider of web identities that is found by discovery: its URL, a token of it, and what was asked of it."""
+    asked = []
+
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            body = json.dumps(made["keys"] if self.path == "/keys" else {"issuer": url, "jwks_uri": f"{url}/keys"})
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_arguments):
+            """Says nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    url = f"http://127.0.0.1:{server.server_port}"
+    made = made_by(url)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield url, made["token"], asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_provider_is_created_trusted_and_deleted(stock, root, discovered):
+    url, token, asked = discovered
+    iam, sts = stock("iam", root), stock("sts")
+    tags = [{"Key": "team", "Value": "web"}]
+    arn = iam.create_open_id_connect_provider(Url=url, ClientIDList=["other"], Tags=tags)["OpenIDConnectProviderArn"]
+    assert arn == f"arn:aws:iam::{ACCOUNT}:oidc-provider/{url.removeprefix('http://')}"
+    assert code_of(lambda: iam.create_open_id_connect_provider(Url=url)) == "EntityAlreadyExists"
+    assert code_of(lambda: iam.create_open_id_connect_provider(Url="ftp://login.example.com")) == "InvalidInput"
+    trust = json.dumps(document(Principal={"Federated": arn}, Action="sts:AssumeRoleWithWebIdentity"))
+    role = iam.create_role(RoleName="builder", Path="/ci/", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+
+    def assume():
+        return sts.assume_role_with_web_identity(RoleArn=role, RoleSessionName="build", WebIdentityToken=token)
+
+    assert code_of(assume) == "IDPRejectedClaim"
+    iam.add_client_id_to_open_id_connect_provider(OpenIDConnectProviderArn=arn, ClientID="quartet")
+    iam.remove_client_id_from_open_id_connect_provider(OpenIDConnectProviderArn=arn, ClientID="other")
+    assert assume()["AssumedRoleUser"]["Arn"] == f"arn:aws:sts::{ACCOUNT}:assumed-role/builder/build"
+    assert asked == ["/.well-known/openid-configuration", "/keys"]
+
+    thumbprint = "9e99a48a9960b14926bb7f3b02e22da2b0ab7280"
+    iam.update_open_id_connect_provider_thumbprint(OpenIDConnectProviderArn=arn, ThumbprintList=[thumbprint])
+    iam.tag_open_id_connect_provider(OpenIDConnectProviderArn=arn, Tags=[{"Key": "stage", "Value": "test"}])
+    iam.untag_open_id_connect_provider(OpenIDConnectProviderArn=arn, TagKeys=["team"])
+    shown = iam.get_open_id_connect_provider(OpenIDConnectProviderArn=arn)
+    assert (shown["Url"], shown["ClientIDList"]) == (url.removeprefix("http://"), ["quartet"])
+    assert (shown["ThumbprintList"], shown["Tags"]) == ([thumbprint], [{"Key": "stage", "Value": "test"}])
+    assert iam.list_open_id_connect_provider_tags(OpenIDConnectProviderArn=arn)["Tags"] == shown["Tags"]
+    listed = iam.list_open_id_connect_providers()["OpenIDConnectProviderList"]
+    assert arn in [each["Arn"] for each in listed] and len(listed) == 2
+
+    iam.delete_open_id_connect_provider(OpenIDConnectProviderArn=arn)
+    assert code_of(assume) == "InvalidIdentityToken"
+    assert code_of(lambda: iam.get_open_id_connect_provider(OpenIDConnectProviderArn=arn)) == "NoSuchEntity"
+    [declared] = iam.list_open_id_connect_providers()["OpenIDConnectProviderList"]
+    declared_arn = {"OpenIDConnectProviderArn": declared["Arn"]}
+    assert code_of(lambda: iam.delete_open_id_connect_provider(**declared_arn)) == "UnmodifiableEntity"
 
 
 def test_answers_and_refusals_name_their_request(stock, root):

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/storage/v1/records.proto.
  */
 export const file_quartet_identity_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2lkZW50aXR5L3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxIiAKDURhdGFLZXlSZWNvcmQSDwoHd3JhcHBlZBgBIAEoDCJPCg1BY2NvdW50UmVjb3JkEgwKBG5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARISCgpjcmVhdGVkX21zGAMgASgDQggKBl9lbWFpbCKWAQoMSGVsZFBvbGljaWVzEkUKBmlubGluZRgBIAMoCzI1LnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMuSW5saW5lRW50cnkSEAoIYXR0YWNoZWQYAiADKAkaLQoLSW5saW5lRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKDAgoKVXNlclJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxI7Cghwb2xpY2llcxgFIAEoCzIpLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMSDgoGZ3JvdXBzGAYgAygJEj8KBHRhZ3MYByADKAsyMS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuVXNlclJlY29yZC5UYWdzRW50cnkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKC0dyb3VwUmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEjsKCHBvbGljaWVzGAUgASgLMikucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLkhlbGRQb2xpY2llcyLQAgoKUm9sZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMSOwoIcG9saWNpZXMYBCABKAsyKS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuSGVsZFBvbGljaWVzEhQKDHRydXN0X3BvbGljeRgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhsKE3Nlc3Npb25fc2Vjb25kc19tYXgYByABKAUSPwoEdGFncxgIIAMoCzIxLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5Sb2xlUmVjb3JkLlRhZ3NFbnRyeRIMCgRwYXRoGAkgASgJGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9kZXNjcmlwdGlvbiLnAgoMUG9saWN5UmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKC2Rlc2NyaXB0aW9uGAYgASgJSACIAQESQgoIdmVyc2lvbnMYByADKAsyMC5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuUG9saWN5VmVyc2lvblJlY29yZBIXCg9kZWZhdWx0X3ZlcnNpb24YCCABKAUSFAoMbGFzdF92ZXJzaW9uGAkgASgFEkEKBHRhZ3MYCiADKAsyMy5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuUG9saWN5UmVjb3JkLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZGVzY3JpcHRpb25KBAgFEAZSCGRvY3VtZW50IksKE1BvbGljeVZlcnNpb25SZWNvcmQSDgoGbnVtYmVyGAEgASgFEhAKCGRvY3VtZW50GAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMiYgoPQWNjZXNzS2V5UmVjb3JkEhEKCXVzZXJfbmFtZRgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgMEhEKCWlzX2FjdGl2ZRgDIAEoCBISCgpjcmVhdGVkX21zGAQgASgDIkAKDEtleVVzZVJlY29yZBIPCgd1c2VkX21zGAEgASgDEg8KB3NlcnZpY2UYAiABKAkSDgoGcmVnaW9uGAMgASgJYgZwcm90bzM");
+  fileDesc("CilxdWFydGV0L2lkZW50aXR5L3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxIiAKDURhdGFLZXlSZWNvcmQSDwoHd3JhcHBlZBgBIAEoDCJPCg1BY2NvdW50UmVjb3JkEgwKBG5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARISCgpjcmVhdGVkX21zGAMgASgDQggKBl9lbWFpbCKWAQoMSGVsZFBvbGljaWVzEkUKBmlubGluZRgBIAMoCzI1LnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMuSW5saW5lRW50cnkSEAoIYXR0YWNoZWQYAiADKAkaLQoLSW5saW5lRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKDAgoKVXNlclJlY29yZBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSCgoCaWQYAyABKAkSEgoKY3JlYXRlZF9tcxgEIAEoAxI7Cghwb2xpY2llcxgFIAEoCzIpLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5IZWxkUG9saWNpZXMSDgoGZ3JvdXBzGAYgAygJEj8KBHRhZ3MYByADKAsyMS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuVXNlclJlY29yZC5UYWdzRW50cnkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKC0dyb3VwUmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEjsKCHBvbGljaWVzGAUgASgLMikucXVhcnRldC5pZGVudGl0eS5zdG9yYWdlLnYxLkhlbGRQb2xpY2llcyLQAgoKUm9sZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMSOwoIcG9saWNpZXMYBCABKAsyKS5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuSGVsZFBvbGljaWVzEhQKDHRydXN0X3BvbGljeRgFIAEoCRIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEhsKE3Nlc3Npb25fc2Vjb25kc19tYXgYByABKAUSPwoEdGFncxgIIAMoCzIxLnF1YXJ0ZXQuaWRlbnRpdHkuc3RvcmFnZS52MS5Sb2xlUmVjb3JkLlRhZ3NFbnRyeRIMCgRwYXRoGAkgASgJGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9kZXNjcmlwdGlvbiLnAgoMUG9saWN5UmVjb3JkEgwKBG5hbWUYASABKAkSDAoEcGF0aBgCIAEoCRIKCgJpZBgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKC2Rlc2NyaXB0aW9uGAYgASgJSACIAQESQgoIdmVyc2lvbnMYByADKAsyMC5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuUG9saWN5VmVyc2lvblJlY29yZBIXCg9kZWZhdWx0X3ZlcnNpb24YCCABKAUSFAoMbGFzdF92ZXJzaW9uGAkgASgFEkEKBHRhZ3MYCiADKAsyMy5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuUG9saWN5UmVjb3JkLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIOCgxfZGVzY3JpcHRpb25KBAgFEAZSCGRvY3VtZW50IksKE1BvbGljeVZlcnNpb25SZWNvcmQSDgoGbnVtYmVyGAEgASgFEhAKCGRvY3VtZW50GAIgASgJEhIKCmNyZWF0ZWRfbXMYAyABKAMiYgoPQWNjZXNzS2V5UmVjb3JkEhEKCXVzZXJfbmFtZRgBIAEoCRIVCg1zZWFsZWRfc2VjcmV0GAIgASgMEhEKCWlzX2FjdGl2ZRgDIAEoCBISCgpjcmVhdGVkX21zGAQgASgDIvcBChtPcGVuSWRDb25uZWN0UHJvdmlkZXJSZWNvcmQSDAoEbmFtZRgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSEgoKY2xpZW50X2lkcxgDIAMoCRITCgt0aHVtYnByaW50cxgEIAMoCRISCgpjcmVhdGVkX21zGAUgASgDElAKBHRhZ3MYBiADKAsyQi5xdWFydGV0LmlkZW50aXR5LnN0b3JhZ2UudjEuT3BlbklkQ29ubmVjdFByb3ZpZGVyUmVjb3JkLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJACgxLZXlVc2VSZWNvcmQSDwoHdXNlZF9tcxgBIAEoAxIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlZ2lvbhgDIAEoCWIGcHJvdG8z");
 
 /**
  * A data key, wrapped by the keyring.
@@ -397,6 +397,58 @@ export const AccessKeyRecordSchema: GenMessage<AccessKeyRecord> = /*@__PURE__*/
   messageDesc(file_quartet_identity_storage_v1_records, 8);
 
 /**
+ * An OpenID Connect provider.
+ *
+ * @generated from message quartet.identity.storage.v1.OpenIdConnectProviderRecord
+ */
+export type OpenIdConnectProviderRecord = Message<"quartet.identity.storage.v1.OpenIdConnectProviderRecord"> & {
+  /**
+   * The issuer without its scheme, as ARNs have it: `login.example.com/shop`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The `iss` of its tokens, a URL.
+   *
+   * @generated from field: string issuer = 2;
+   */
+  issuer: string;
+
+  /**
+   * The accepted audiences of its tokens, in order of their addition.
+   *
+   * @generated from field: repeated string client_ids = 3;
+   */
+  clientIds: string[];
+
+  /**
+   * As they were given.
+   *
+   * @generated from field: repeated string thumbprints = 4;
+   */
+  thumbprints: string[];
+
+  /**
+   * @generated from field: int64 created_ms = 5;
+   */
+  createdMs: bigint;
+
+  /**
+   * @generated from field: map<string, string> tags = 6;
+   */
+  tags: { [key: string]: string };
+};
+
+/**
+ * Describes the message quartet.identity.storage.v1.OpenIdConnectProviderRecord.
+ * Use `create(OpenIdConnectProviderRecordSchema)` to create a new message.
+ */
+export const OpenIdConnectProviderRecordSchema: GenMessage<OpenIdConnectProviderRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_storage_v1_records, 9);
+
+/**
  * The last use of an access key.
  *
  * @generated from message quartet.identity.storage.v1.KeyUseRecord
@@ -425,5 +477,5 @@ export type KeyUseRecord = Message<"quartet.identity.storage.v1.KeyUseRecord"> &
  * Use `create(KeyUseRecordSchema)` to create a new message.
  */
 export const KeyUseRecordSchema: GenMessage<KeyUseRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_storage_v1_records, 9);
+  messageDesc(file_quartet_identity_storage_v1_records, 10);
 
