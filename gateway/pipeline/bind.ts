@@ -17,7 +17,7 @@ import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { resourceType } from "../faults/resource-type.ts";
 import type { RequestHead } from "../http/request-head.ts";
-import { ErrorReason, refusal } from "../refusal.ts";
+import { ErrorReason, malformedBody, refusal } from "../refusal.ts";
 import { bindQuery } from "./bind-query.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
 import { decodeBody, decodeWhole } from "../signature/decode-body.ts";
@@ -67,11 +67,17 @@ export const bind = async (
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);
     const body = authenticated.body ?? (await exchange.body.readWhole(read, !caller.isAnonymous));
     if (binding.api.protocol === Protocol.REST_XML) await checkDocumentDigests(method, headers, body);
+    const ofHead = reading.violations.length;
     bindBody(method, message, body, binding.codec, reading);
+    if (binding.api.protocol === Protocol.REST_XML && ofHead === 0 && reading.violations.length > 0)
+      throw malformedBody(otherSchema);
   }
   throwViolations(binding.faults, reading.violations);
   return { binding, method, message, more: undefined };
 };
+
+/** What the public service says of every document that has a value of another type, or one that is no value. */
+const otherSchema = "The XML you provided was not well-formed or did not validate against our published schema";
 
 /** Finds the method of a route. Throws UNKNOWN_OPERATION, METHOD_NOT_ALLOWED and SUBRESOURCE_NOT_OFFERED. */
 export const matchRoute = (binding: ApiBinding, question: RouteQuestion): MethodMatch => {

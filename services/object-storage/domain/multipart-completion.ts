@@ -1,11 +1,12 @@
 import type { CompletedPart } from "../../../gen/quartet/objectstorage/v1/multipart_upload_pb.ts";
 import type { PartRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { digestBytes } from "../../kit/digests/digest.ts";
 import { fault, invalidArgument, invalidRequest } from "../faults.ts";
 import type { Limits } from "../limits.ts";
 import { limits } from "../limits.ts";
 import type { ChecksumMembers } from "./checksum-algorithm.ts";
-import { checksumAlgorithms, checksumMembers, encodeDigest } from "./checksum-algorithm.ts";
+import { checksumAlgorithms, checksumMembers, decodeDigest, encodeDigest } from "./checksum-algorithm.ts";
 import { unquoteETag } from "./conditions.ts";
 import { combineCrcs } from "./crc-combination.ts";
 import type { Extent } from "./extent.ts";
@@ -156,6 +157,10 @@ export const checkCompletion = (
         `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. ` +
           "The complete request must use the same one.",
       );
+    const [digest = "", parts] = given.split("-");
+    const isDigest = decodeDigest(digest, digestBytes[algorithm]) !== undefined;
+    if (!isDigest || (parts !== undefined && !/^\d+$/.test(parts)))
+      throw invalidRequest(`Value for x-svc-checksum-${algorithm.toLowerCase()} header is invalid.`);
     if (given !== shown && given !== encodeDigest(object.checksum))
       throw fault(ErrorReason.BAD_DIGEST, {
         digest_name: algorithm,

@@ -22,8 +22,10 @@ const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClas
  */
 export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, context) => {
   const customerKey = readCustomerKey(request);
-  if (request.objectAttributes.length === 0)
-    throw invalidRequest("The x-svc-object-attributes header specifying the attributes to be retrieved is missing");
+  if (request.objectAttributes.every((attribute) => attribute === ""))
+    throw invalidRequest(
+      "The x-svc-object-attributes header specifying the attributes to be retrieved is either missing or empty",
+    );
   for (const attribute of request.objectAttributes)
     if (!knownAttributes.has(attribute))
       throw invalidArgument("x-svc-object-attributes", attribute, "Invalid attribute name specified.");

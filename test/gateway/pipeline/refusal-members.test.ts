@@ -59,6 +59,20 @@ test.each<[TestRequest, string[]]>([
   expect(membersOf((await storage.call(request)).body)).toEqual(members);
 });
 
+test.each([
+  // subresource, document
+  ["ownershipControls", "<OwnershipControls><Rule><ObjectOwnership>Mine</ObjectOwnership></Rule></OwnershipControls>"],
+  [
+    "encryption",
+    "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>rot13</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>",
+  ],
+  ["versioning", "<VersioningConfiguration><Status>Perhaps</Status></VersioningConfiguration>"],
+  ["cors", "<CORSConfiguration><CORSRule><MaxAgeSeconds>soon</MaxAgeSeconds></CORSRule></CORSConfiguration>"],
+])("a document of %s with a value that is none is MalformedXML", async (subresource, body) => {
+  const refused = await storage.call({ method: "PUT", target: `/photos?${subresource}`, body });
+  expect(membersOf(refused.body)).toEqual(["Code=MalformedXML"]);
+});
+
 test("a version that is a delete marker is refused with the method and what it is", async () => {
   const { headers } = await storage.call({ method: "DELETE", target: "/photos/dog" });
   const refused = await storage.call({

@@ -147,6 +147,8 @@ describe("completeMultipartUpload", () => {
         { checksumSha1: "x" },
         "INVALID_REQUEST: The upload was created using a crc32 checksum. The complete request must use the same one.",
       ],
+      [parts, { checksumCrc32: "x" }, "INVALID_REQUEST: Value for x-svc-checksum-crc32 header is invalid."],
+      [parts, { checksumCrc32: "AAAAAA==-x" }, "INVALID_REQUEST: Value for x-svc-checksum-crc32 header is invalid."],
       [
         parts,
         { checksumCrc32: "AAAAAA==-3" },

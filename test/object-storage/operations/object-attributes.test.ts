@@ -57,7 +57,7 @@ describe("getObjectAttributes", () => {
     [{ sseCustomerKey: "x", objectAttributes: ["Colour"] }, withoutAlgorithm],
     [
       { objectAttributes: [], versionId: "x" },
-      "INVALID_REQUEST: The x-svc-object-attributes header specifying the attributes to be retrieved is missing",
+      "INVALID_REQUEST: The x-svc-object-attributes header specifying the attributes to be retrieved is either missing or empty",
     ],
     [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT: Invalid attribute name specified."],
     [{ versionId: "x", key: "unknown" }, "INVALID_VERSION_ID"],

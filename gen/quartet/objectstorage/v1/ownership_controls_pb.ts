@@ -7,14 +7,13 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_quartet_traits_v1_binding } from "../../traits/v1/binding_pb.ts";
-import { file_quartet_traits_v1_constraint } from "../../traits/v1/constraint_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file quartet/objectstorage/v1/ownership_controls.proto.
  */
 export const file_quartet_objectstorage_v1_ownership_controls: GenFile = /*@__PURE__*/
-  fileDesc("CjFxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvb3duZXJzaGlwX2NvbnRyb2xzLnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEiYQoRT3duZXJzaGlwQ29udHJvbHMSTAoFcnVsZXMYASADKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT3duZXJzaGlwQ29udHJvbHNSdWxlQgzaph8EUnVsZfCmHwEijAEKFU93bmVyc2hpcENvbnRyb2xzUnVsZRJeChBvYmplY3Rfb3duZXJzaGlwGAEgASgJQj+KrR8UQnVja2V0T3duZXJQcmVmZXJyZWSKrR8MT2JqZWN0V3JpdGVyiq0fE0J1Y2tldE93bmVyRW5mb3JjZWRIAIgBAUITChFfb2JqZWN0X293bmVyc2hpcGIGcHJvdG8z", [file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
+  fileDesc("CjFxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvb3duZXJzaGlwX2NvbnRyb2xzLnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEiYQoRT3duZXJzaGlwQ29udHJvbHMSTAoFcnVsZXMYASADKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT3duZXJzaGlwQ29udHJvbHNSdWxlQgzaph8EUnVsZfCmHwEiSwoVT3duZXJzaGlwQ29udHJvbHNSdWxlEh0KEG9iamVjdF9vd25lcnNoaXAYASABKAlIAIgBAUITChFfb2JqZWN0X293bmVyc2hpcGIGcHJvdG8z", [file_quartet_traits_v1_binding]);
 
 /**
  * The ownership rules of a bucket.
@@ -44,7 +43,7 @@ export const OwnershipControlsSchema: GenMessage<OwnershipControls> = /*@__PURE_
  */
 export type OwnershipControlsRule = Message<"quartet.objectstorage.v1.OwnershipControlsRule"> & {
   /**
-   * BucketOwnerPreferred, ObjectWriter or BucketOwnerEnforced. Unset: refused.
+   * BucketOwnerPreferred, ObjectWriter or BucketOwnerEnforced. Unset or another text: refused as MALFORMED_XML.
    *
    * @generated from field: optional string object_ownership = 1;
    */
