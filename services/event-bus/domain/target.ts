@@ -15,7 +15,7 @@ import { parseJson } from "../../kit/json/parse-json.ts";
  * 3. it has at most one of input, input path and input transformer, and none if it is a bus of another account;
  * 4. its input is JSON;
  * 5. its transformer names no reserved variable and uses no unknown one;
- * 6. a FIFO queue has a message group;
+ * 6. a FIFO queue has a message group, and what cannot run without parameters of its kind has these;
  * 7. what it names at a broker has the form of such names;
  * 8. it can be sent headers, if it is given CloudEvents in the binary mode;
  * 9. the key of its order is a JSON path.
@@ -36,6 +36,39 @@ const servicesWithRole: ReadonlySet<string> = new Set(["ec2", "kinesis", "states
 
 /** Whether the kind of a target is reached in the name of a role only. */
 export const needsRole = ({ arn }: Pick<Target, "arn">): boolean => servicesWithRole.has(parseArn(arn)?.service ?? "");
+
+/** The kinds of targets whose calls say what to run in parameters of their own. */
+const kindsWithParameters: readonly {
+  readonly services: readonly string[];
+  readonly resourcePrefix: string;
+  readonly name: string;
+  readonly isSet: (target: Target) => boolean;
+}[] = [
+  {
+    services: ["ecs"],
+    resourcePrefix: "cluster/",
+    name: "EcsParameters",
+    isSet: ({ ecsParameters }) => ecsParameters !== undefined,
+  },
+  {
+    services: ["batch"],
+    resourcePrefix: "job-queue/",
+    name: "BatchParameters",
+    isSet: ({ batchParameters }) => batchParameters !== undefined,
+  },
+  {
+    services: ["ssm"],
+    resourcePrefix: "document/",
+    name: "RunCommandParameters",
+    isSet: ({ runCommandParameters }) => runCommandParameters !== undefined,
+  },
+  {
+    services: ["redshift", "redshift-serverless"],
+    resourcePrefix: "",
+    name: "RedshiftDataParameters",
+    isSet: ({ redshiftDataParameters }) => redshiftDataParameters !== undefined,
+  },
+];
 
 const refuseTarget = (account: string, target: Target): ServiceError | undefined => {
   const parsed = parseArn(target.arn);
@@ -64,6 +97,14 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
   const isOrderedQueue = parsed.service === "sqs" && parsed.resource.endsWith(".fifo");
   if (isOrderedQueue && target.sqsParameters?.messageGroupId === undefined)
     return fault(ErrorReason.TARGET_MESSAGE_GROUP_MISSING, { target: target.id });
+  const kind = kindsWithParameters.find(
+    ({ services, resourcePrefix }) => services.includes(parsed.service) && parsed.resource.startsWith(resourcePrefix),
+  );
+  if (kind?.isSet(target) === false)
+    return fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: kind.name,
+      reason: `${kind.name} is required for target ${target.id}.`,
+    });
   if (isBroker && parseBrokerTarget(target.arn) === undefined)
     return fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: target.id,

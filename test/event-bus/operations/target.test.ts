@@ -88,6 +88,16 @@ describe("putTargets", () => {
       [{ id: "t", arn: `${queue}.fifo` }],
       "TARGET_MESSAGE_GROUP_MISSING: Parameter(s) SqsParameters must be specified for target: t.",
     ],
+    ...[
+      ["ecs:us-east-1:000000000000:cluster/shop", "EcsParameters"],
+      ["batch:us-east-1:000000000000:job-queue/night", "BatchParameters"],
+      ["ssm:us-east-1::document/AWS-RunShellScript", "RunCommandParameters"],
+      ["redshift:us-east-1:000000000000:cluster:books", "RedshiftDataParameters"],
+      ["redshift-serverless:us-east-1:000000000000:workgroup/books", "RedshiftDataParameters"],
+    ].map(([rest, parameters]): [{ id: string; arn: string }[], string] => [
+      [{ id: "t", arn: `arn:aws:${rest}` }],
+      `PARAMETER_REFUSED: Parameter ${parameters} is not valid. Reason: ${parameters} is required for target t.`,
+    ]),
     ...["broker/", "broker/b/queue", "broker/b/inbox/a", "broker/b/subject/a.*", "broker/b/table/a.b.c"].map(
       (resource): [{ id: string; arn: string }[], string] => [
         [{ id: "t", arn: `arn:aws:events:us-east-1:000000000000:${resource}` }],
@@ -103,6 +113,12 @@ describe("putTargets", () => {
     [[{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:broker/b/exchange/shop/" }], "answered"],
     [[transformer('{"a":<b>,"e":<aws.events.event.json>}', { b: "$.detail" })], "answered"],
     [[{ id: "t", arn: `${queue}.fifo`, sqsParameters: { messageGroupId: "g" } }], "answered"],
+    ...[
+      "codebuild:us-east-1:000000000000:project/site",
+      "firehose:us-east-1:000000000000:deliverystream/sales",
+      "sagemaker:us-east-1:000000000000:pipeline/train",
+      "ssm:us-east-1:000000000000:automation-definition/Restart:2",
+    ].map((rest): [{ id: string; arn: string }[], string] => [[{ id: "t", arn: `arn:aws:${rest}` }], "answered"]),
   ])("a request with the targets $0 ends as $1", async (targets, refusal) => {
     const { client } = await startHarness({ works: false });
     await client.putRule({ name: "all", eventPattern: pattern });
