@@ -13,7 +13,7 @@ import type { KeyPair, PublicKeys, SignatureAlgorithm } from "./key-files.ts";
 import { algorithmOf, keyId, readPublicKeys } from "./key-files.ts";
 import type { FindPolicies } from "./token-claims.ts";
 import { fromClaims, policiesOf, toClaims } from "./token-claims.ts";
-import { UnauthenticatedError } from "./unauthenticated-error.ts";
+import { ForgedTokenError, UnauthenticatedError } from "./unauthenticated-error.ts";
 
 /** Issues the tokens with which one process calls the others. */
 export interface Minter {
@@ -299,7 +299,7 @@ const tokenMembers = (caller: Caller, audience: string | readonly string[]): rea
 
 const toUnauthenticated = (error: unknown): unknown => {
   if (error instanceof errors.JWTExpired) return new UnauthenticatedError("expired");
-  if (error instanceof errors.JWSSignatureVerificationFailed) return new UnauthenticatedError("untrusted");
+  if (error instanceof errors.JWSSignatureVerificationFailed) return new ForgedTokenError();
   if (error instanceof errors.JWTClaimValidationFailed)
     return new UnauthenticatedError(error.claim === "aud" ? "audience" : "untrusted");
   if (error instanceof errors.JOSEError || error instanceof TypeError) return new UnauthenticatedError("malformed");

@@ -20,3 +20,10 @@ export class UnauthenticatedError extends Error {
     this.reason = reason;
   }
 }
+
+/** The token names a known key and was not signed with it, which no caller does by mistake, and which costs time. */
+export class ForgedTokenError extends UnauthenticatedError {
+  constructor() {
+    super("untrusted");
+  }
+}

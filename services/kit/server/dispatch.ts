@@ -12,8 +12,10 @@ import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
+import type { Caller } from "../identity/caller.ts";
 import type { Connection } from "../identity/connection.ts";
 import { readRequestFacts } from "../identity/request-facts.ts";
+import { ForgedTokenError } from "../identity/unauthenticated-error.ts";
 import type { Logger } from "../log/log.ts";
 import { loggableRequest } from "../log/loggable.ts";
 import type { CallObserver } from "../metrics/call-metrics.ts";
@@ -40,8 +42,8 @@ export interface DispatcherOptions {
   readonly observer?: CallObserver | undefined;
   /** Where decisions on calls are recorded. Unset: nowhere. */
   readonly audit?: AuditLog | undefined;
-  /** Is told of the connections on which callers have proved themselves. Unset: nobody is. */
-  readonly peers?: Pick<FloodingPeers, "noteCaller"> | undefined;
+  /** Is told of the connections of valid and of forged tokens, and names those to refuse. Unset: nobody is. */
+  readonly peers?: FloodingPeers | undefined;
   /** Processes whose own access log has the calls that they make: the line of such a call is for debugging only. */
   readonly loggingFrontEnds?: ReadonlySet<string> | undefined;
 }
@@ -146,7 +148,7 @@ export class Dispatcher {
 
   /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
   async admit(call: Call, headers: IncomingHttpHeaders, connection: Connection): Promise<void> {
-    const { limits, authenticate } = this.#options;
+    const { limits, authenticate, peers } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
     const { isOpen } = call.route;
     if (isOpen) {
@@ -156,8 +158,15 @@ export class Dispatcher {
     }
     if (this.#calls.size - this.#openQuestions.size - this.#openStreams > limits.concurrentCallsMax)
       throw tooManyCalls();
-    const caller = await authenticate(headers.authorization, call.route.method, connection);
-    this.#options.peers?.noteCaller(connection);
+    if (peers?.refuses(connection) === true) throw tooManyCalls();
+    let caller: Caller;
+    try {
+      caller = await authenticate(headers.authorization, call.route.method, connection);
+    } catch (error) {
+      if (error instanceof ForgedTokenError) peers?.noteForgery(connection);
+      throw error;
+    }
+    peers?.noteCaller(connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;

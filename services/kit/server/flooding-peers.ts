@@ -13,6 +13,9 @@ const periodMs = 60_000;
 /** How long a caller that has proved itself keeps its address from being shut out. */
 const provenMs = 10 * periodMs;
 
+/** Forged tokens of one connection, each of which takes as long to verify as ten calls. */
+const forgedTokensMax = 32;
+
 /** Addresses of each kind that are known; of more, those are forgotten that were met longest ago. */
 const addressesMax = 10_000;
 
@@ -36,24 +39,47 @@ export class FloodingPeers {
   /** When a caller was noted last on each connection, so that not each of its calls has to find its address. */
   readonly #notedAtMs = new WeakMap<object, number>();
 
+  /** Forged tokens of each connection on which no caller has proved itself. */
+  readonly #forgedTokens = new WeakMap<object, number>();
+  #onOut: (() => void) | undefined;
+
   /** `floodsPerMinuteMax`: the connections of one address that are dropped in a minute before it is shut out. */
   constructor(floodsPerMinuteMax: number, clock: Clock) {
     this.#floodsMax = floodsPerMinuteMax;
     this.#clock = clock;
   }
 
-  /** A connection of the address was dropped for its flood. Returns whether this shuts the address out. */
-  noteFlood(address: string | undefined): boolean {
-    if (address === undefined) return false;
+  /** Is called when an address has been shut out. */
+  whenOut(run: () => void): void {
+    this.#onOut = run;
+  }
+
+  /** A connection of the address was dropped for its flood. */
+  noteFlood(address: string | undefined): void {
+    if (address === undefined) return;
     const nowMs = this.#clock.now();
     const peer = peerNetwork(address);
     const known = this.#floods.get(peer);
     const floods = known !== undefined && isStillAhead(endOf(known), periodMs, nowMs) ? known : begun(nowMs);
     floods.count += 1;
     this.#floods.set(peer, floods);
-    if (floods.count <= this.#floodsMax || this.#isProven(peer, nowMs)) return false;
+    if (floods.count <= this.#floodsMax || this.#isProven(peer, nowMs)) return;
     floods.outUntilMs = nowMs + periodMs;
-    return true;
+    this.#onOut?.();
+  }
+
+  /**
+   * A token of the connection was forged. A connection with too many is dropped as one that floods, unless a valid one
+   * was shown on it too: a proxy sends the calls of many callers on one connection.
+   */
+  noteForgery(connection: Connection): void {
+    if (connection === undefined || this.#notedAtMs.has(connection)) return;
+    const count = (this.#forgedTokens.get(connection) ?? 0) + 1;
+    this.#forgedTokens.set(connection, count);
+    if (count !== forgedTokensMax) return;
+    const address = remoteAddressOf(connection);
+    connection.destroy();
+    this.noteFlood(address);
   }
 
   /** A caller on the connection has shown a valid token. */
@@ -65,6 +91,11 @@ export class FloodingPeers {
     this.#notedAtMs.set(connection, nowMs);
     const address = remoteAddressOf(connection);
     if (address !== undefined) this.#provenAtMs.set(peerNetwork(address), nowMs);
+  }
+
+  /** Whether the address of a connection has been shut out since it was opened, perhaps on another port. */
+  refuses(connection: Connection): boolean {
+    return this.#floods.size > 0 && this.isOut(remoteAddressOf(connection));
   }
 
   /** Whether connections of the address are not served now. */

@@ -96,6 +96,9 @@ export const createPort = (handlers: PortHandlers, { limits, peers, tls }: PortO
   const http1 = createHttp1(handlers, limits, places);
   /** All connections. A session closes its own only when its peer has accepted all that was written. */
   const sockets = new Set<Socket>();
+  peers.whenOut(() => {
+    for (const socket of sockets) if (peers.isOut(socket.remoteAddress)) socket.destroy();
+  });
   let taken: Socket | undefined;
   const makeHttp2 = () =>
     createHttp2(handlers, limits, sessions, (session) => {
@@ -107,10 +110,7 @@ export const createPort = (handlers: PortHandlers, { limits, peers, tls }: PortO
           session.destroy();
           socket?.destroy();
         },
-        flooded: () => {
-          if (!peers.noteFlood(address)) return;
-          for (const other of sockets) if (peers.isOut(other.remoteAddress)) other.destroy();
-        },
+        flooded: () => peers.noteFlood(address),
       };
     });
   let http2: Http2Server | undefined;

@@ -10,6 +10,7 @@ import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { anonymousCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import { ensureKeyPair, keyId } from "../../../services/kit/identity/key-files.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import { ForgedTokenError } from "../../../services/kit/identity/unauthenticated-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -419,6 +420,14 @@ describe("a verifier refuses", () => {
   ])("%s", async ([, token, reason]) => {
     const { verifier } = party();
     await expect(verifier.verify(await token())).rejects.toMatchObject({ name: "UnauthenticatedError", reason });
+  });
+
+  test("a forgery as such, and nothing that a caller may send by mistake", async () => {
+    const { verifier } = party();
+    const refusal = async (token: string): Promise<unknown> => verifier.verify(token).catch((error: unknown) => error);
+    expect(await refusal(tampered(await signed(claims)))).toBeInstanceOf(ForgedTokenError);
+    for (const mistaken of ["one.two.three", await signed(claims, { kid: "unknown" }), await signed({})])
+      expect(await refusal(mistaken)).not.toBeInstanceOf(ForgedTokenError);
   });
 
   test("a wrong signature that it has seen before without verifying it again", async () => {

@@ -17,10 +17,13 @@ const start = () => {
 const connectionFrom = (remoteAddress: string | undefined): Socket => ({ remoteAddress }) as unknown as Socket;
 
 test("an address is shut out by one flood more than it may have in a minute, and for a minute after its last one", () => {
-  const { clock, peers } = start();
-  expect([peers.noteFlood("192.0.2.1"), peers.noteFlood("192.0.2.1")]).toEqual([false, false]);
-  expect(peers.isOut("192.0.2.1")).toBe(false);
-  expect(peers.noteFlood("192.0.2.1")).toBe(true);
+  const { clock, peers, flood } = start();
+  const outs: string[] = [];
+  peers.whenOut(() => outs.push("192.0.2.1"));
+  flood("192.0.2.1", 2);
+  expect([peers.isOut("192.0.2.1"), outs]).toEqual([false, []]);
+  flood("192.0.2.1", 1);
+  expect(outs).toEqual(["192.0.2.1"]);
   expect([peers.isOut("192.0.2.1"), peers.isOut("192.0.2.2"), peers.isOut(undefined)]).toEqual([true, false, false]);
   clock.advance(50_000);
   peers.noteFlood("192.0.2.1");
@@ -65,7 +68,7 @@ describe("a caller that has proved itself within ten minutes", () => {
     const { clock, peers, flood } = start();
     peers.noteCaller(connectionFrom("192.0.2.1"));
     flood("192.0.2.1", 3);
-    expect([peers.noteFlood("192.0.2.1"), peers.isOut("192.0.2.1")]).toEqual([false, false]);
+    expect(peers.isOut("192.0.2.1")).toBe(false);
     flood("192.0.2.2", 3);
     peers.noteCaller(connectionFrom("192.0.2.2"));
     expect(peers.isOut("192.0.2.2")).toBe(false);
@@ -91,6 +94,34 @@ describe("a caller that has proved itself within ten minutes", () => {
     peers.noteCaller(undefined);
     flood("192.0.2.1", 3);
     expect(peers.isOut("192.0.2.1")).toBe(true);
+  });
+});
+
+describe("a connection with 32 forged tokens", () => {
+  const forgingFrom = (remoteAddress: string) => {
+    const connection = { remoteAddress, isDestroyed: false, destroy: () => (connection.isDestroyed = true) };
+    return connection;
+  };
+  const forge = (peers: FloodingPeers, connection: object, times: number): void => {
+    for (let count = 0; count < times; count += 1) peers.noteForgery(connection as Socket);
+  };
+
+  test("is dropped, and counts as one that floods", () => {
+    const { peers } = start();
+    const connections = [1, 2, 3].map(() => forgingFrom("192.0.2.1"));
+    for (const connection of connections) forge(peers, connection, 31);
+    expect(connections.map(({ isDestroyed }) => isDestroyed)).toEqual([false, false, false]);
+    for (const connection of connections) forge(peers, connection, 1);
+    expect(connections.map(({ isDestroyed }) => isDestroyed)).toEqual([true, true, true]);
+    expect(peers.refuses(connectionFrom("192.0.2.1"))).toBe(true);
+  });
+
+  test("is kept if a valid one was shown on it", () => {
+    const { peers } = start();
+    const connection = forgingFrom("192.0.2.1");
+    peers.noteCaller(connection as unknown as Socket);
+    forge(peers, connection, 100);
+    expect(connection.isDestroyed).toBe(false);
   });
 });
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
+import { ForgedTokenError } from "../../../services/kit/identity/unauthenticated-error.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import {
@@ -153,6 +154,19 @@ describe("an address whose connections flood again and again", () => {
     socket.write(resets());
     await closed;
   };
+  /** Makes calls with tokens that are forged, on one connection, until it is closed. */
+  const forgeFrom = async (port: number, address: string): Promise<number> => {
+    const socket = (await connectRaw(port, Buffer.alloc(0), Buffer.alloc(0), address)).resume();
+    let calls = 0;
+    while (!socket.closed && calls < 100) {
+      const headers = headerBlock({ ...grpcCall("Echo"), authorization: "Bearer forged" });
+      const before = socket.bytesRead;
+      socket.write(frame(frames.headers, endHeaders, 2 * calls + 1, headers));
+      calls += 1;
+      await eventually(() => socket.closed || socket.bytesRead > before, "the call is refused");
+    }
+    return calls;
+  };
   const isServed = async (address: string): Promise<boolean> => {
     const socket = await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), address);
     const isOpen = socket.bytesRead > 0;
@@ -168,6 +182,22 @@ describe("an address whose connections flood again and again", () => {
     expect([await isServed("127.0.0.2"), await isServed("127.0.0.1")]).toEqual([false, true]);
     waiting.resume();
     await expect.poll(() => waiting.closed).toBe(true);
+  });
+
+  test("is shut out by forged tokens too, while valid ones of others are taken", async () => {
+    const { server: forgeable } = await startTestServer({
+      authenticate: async (authorization) => {
+        if (authorization === "Bearer forged") throw new ForgedTokenError();
+        return authenticateAlice(authorization);
+      },
+    });
+    onTestFinished(() => forgeable.stop(0));
+    for (let count = 0; count < 6; count += 1) expect(await forgeFrom(forgeable.port, "127.0.0.2")).toBeLessThan(100);
+    const shut = await connectRaw(forgeable.port, Buffer.alloc(0), Buffer.alloc(0), "127.0.0.2");
+    expect(shut.bytesRead).toBe(0);
+    const other = createTransport({ address: forgeable.url, engine: "grpc", token: async () => "alice" });
+    expect((await createClient(TestService, other).echo({ text: "valid" })).text).toBe("valid");
+    await other.close();
   });
 
   test("is served on while a caller from there has a valid token", async () => {
