@@ -21,6 +21,8 @@ export type ProfileClient = Client<typeof CustomerProfileService>;
 /** The service over a real store and a real socket, with a clock that stands still. */
 export interface Harness {
   readonly directory: string;
+  /** Where it answers RPCs. */
+  readonly url: string;
   readonly clock: FakeClock;
   readonly app: Application;
   readonly store: Store;

@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
-import type { DescService, Message } from "@bufbuild/protobuf";
+import type { DescMessage, DescService, Message } from "@bufbuild/protobuf";
 import { createRegistry } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { Code, ConnectError, createConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
@@ -15,6 +15,7 @@ import {
 import type { Connection } from "../identity/connection.ts";
 import type { Logger } from "../log/log.ts";
 import { tooLarge } from "../wire/frame-parser.ts";
+import { refuseManyEntries } from "../wire/map-entries.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
@@ -188,6 +189,7 @@ const implementationOf = (dispatcher: Dispatcher, service: DescService): Partial
 const unary = async (dispatcher: Dispatcher, request: Message, context: HandlerContext): Promise<Message> => {
   const call = callOf(context);
   try {
+    refuseManyEntries(call.method.input, request);
     const answer = await untilAborted(call)(dispatcher.unary(call, request));
     giveHeaders(call, context);
     dispatcher.close(call);
@@ -213,7 +215,10 @@ async function* answers(
   context: HandlerContext,
 ): AsyncGenerator<Message> {
   const call = callOf(context);
-  const iterator = dispatcher.stream(call, readable(dispatcher.messageBytesMax(call.route), requests));
+  const iterator = dispatcher.stream(
+    call,
+    readable(dispatcher.messageBytesMax(call.route), call.method.input, requests),
+  );
   const settled = untilAborted(call);
   const turn = new Turn();
   // Not awaited: a handler that ignores its signal may not return for any time.
@@ -238,11 +243,18 @@ async function* answers(
 }
 
 /** Turns the router's error for unreadable requests into the kit's, also when a handler passes it on. */
-async function* readable(messageBytesMax: number, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+async function* readable(
+  messageBytesMax: number,
+  input: DescMessage,
+  requests: AsyncIterable<Message>,
+): AsyncGenerator<Message> {
   try {
-    yield* requests;
+    for await (const request of requests) {
+      refuseManyEntries(input, request);
+      yield request;
+    }
   } catch (error) {
-    throw toProtocolError(ConnectError.from(error), messageBytesMax);
+    throw error instanceof ProtocolError ? error : toProtocolError(ConnectError.from(error), messageBytesMax);
   }
 }
 

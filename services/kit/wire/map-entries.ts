@@ -1,6 +1,7 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
+import type { ProtocolError } from "./protocol-error.ts";
 import { malformed } from "./protocol-error.ts";
 
 /**
@@ -22,9 +23,18 @@ export const mapEntriesCheck = (desc: DescMessage): ((bytes: Uint8Array) => void
     let count = 0;
     while (reader.pos < reader.len) {
       const [number, wireType] = reader.tag();
-      if (maps.has(number) && ++count > mapEntriesMax)
-        throw malformed(`The request has more than ${mapEntriesMax} entries of maps.`);
+      if (maps.has(number) && ++count > mapEntriesMax) throw tooMany();
       reader.skip(wireType, number);
     }
   };
 };
+
+/** The same of a message that was decoded elsewhere, such as from JSON, whose entries count once for each key. */
+export const refuseManyEntries = (desc: DescMessage, message: Message): void => {
+  const members = message as unknown as Readonly<Record<string, object>>;
+  const maps = desc.fields.filter(({ fieldKind }) => fieldKind === "map");
+  const counts = maps.map(({ localName }) => Object.keys(members[localName] ?? {}).length);
+  if (counts.reduce((sum, count) => sum + count, 0) > mapEntriesMax) throw tooMany();
+};
+
+const tooMany = (): ProtocolError => malformed(`The request has more than ${mapEntriesMax} entries of maps.`);

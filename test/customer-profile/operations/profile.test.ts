@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { profileSeeds } from "../../../services/customer-profile/store/layout.ts";
-import { refusalOf, startHarness } from "../harness.ts";
+import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
 import type { ProfileClient } from "../harness.ts";
 
 const shop = async (client: ProfileClient) => {
@@ -61,6 +61,28 @@ describe("createProfile", () => {
     const { profileId } = await client.createProfile({ domainName: "shop" });
     const attributes = Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ""]));
     expect(await refusalOf(client.updateProfile({ domainName: "shop", profileId, attributes }))).toBe(outcome);
+  });
+
+  test.each([
+    // entries, status; the domain is not there
+    [20_000, 404],
+    [20_001, 400],
+  ])("an update in JSON may have as many: of %d, %d", async (count, status) => {
+    const { url } = await startHarness();
+    const attributes = Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ""]));
+    const answer = await fetch(`${url}/quartet.customerprofile.v1.CustomerProfileService/UpdateProfile`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${ownerAccount}` },
+      body: JSON.stringify({
+        domainName: "shop",
+        profileId: "0123456789abcdef0123456789abcdef",
+        attributes,
+      }),
+    });
+    expect([answer.status, (await answer.text()).includes("more than 20000 entries of maps")]).toEqual([
+      status,
+      status === 400,
+    ]);
   });
 
   test("takes a profile of exactly the largest size and no byte more", async () => {
