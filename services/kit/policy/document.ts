@@ -44,7 +44,12 @@ export interface DocumentRules {
 
 /** A document is not a valid policy. The message says where and why. */
 export class PolicyError extends Error {
-  override readonly name = "PolicyError";
+  override readonly name: string = "PolicyError";
+}
+
+/** What a policy names as a principal cannot be one. */
+export class PrincipalError extends PolicyError {
+  override readonly name = "PrincipalError";
 }
 
 const statementMembers = new Set([
@@ -94,7 +99,7 @@ const parseStatement = (given: unknown, at: string, rules: DocumentRules): State
   for (const each of action.entries)
     if (each !== "*" && !/^[A-Za-z0-9-]+:[A-Za-z0-9*?]+$/.test(each))
       throw new PolicyError(`${at}.Action: ${JSON.stringify(each)} is not an action`);
-  const principal = selection(statement, "Principal", at, (value, place) => principals(value, place, rules));
+  const principal = selection(statement, "Principal", at, (value, place) => readPrincipals(value, place, rules));
   if (rules.principals === "required" && principal === undefined)
     throw new PolicyError(`${at} needs Principal or NotPrincipal`);
   if (rules.principals === "forbidden" && principal !== undefined)
@@ -121,6 +126,16 @@ const selection = <T>(
   if (plain !== undefined) return { isNegated: false, entries: parse(plain, `${at}.${member}`) };
   if (negated !== undefined) return { isNegated: true, entries: parse(negated, `${at}.Not${member}`) };
   return undefined;
+};
+
+/** Throws PrincipalError. */
+const readPrincipals = (value: unknown, at: string, rules: DocumentRules): Principal[] => {
+  try {
+    return principals(value, at, rules);
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    throw new PrincipalError(error.message);
+  }
 };
 
 const principals = (value: unknown, at: string, rules: DocumentRules): Principal[] => {

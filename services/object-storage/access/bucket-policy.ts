@@ -4,7 +4,7 @@ import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { methodPermissions } from "../../kit/contract/permissions.ts";
 import type { Policy, Principal, Statement } from "../../kit/policy/document.ts";
-import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
+import { parsePolicy, PolicyError, PrincipalError } from "../../kit/policy/document.ts";
 import { textTest } from "../../kit/policy/wildcard.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -76,15 +76,19 @@ const parsed = (text: string): Policy => {
   try {
     return parseBucketPolicy(text);
   } catch (error) {
+    if (error instanceof PrincipalError) throw malformedPolicy(invalidPrincipal);
     if (!(error instanceof PolicyError)) throw error;
     throw malformedPolicy(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
   }
 };
 
+/** The text of the public service, by which clients wait for a principal that was just created. */
+const invalidPrincipal = "Invalid principal in policy";
+
 const checkPrincipal = ({ kind, value }: Principal): void => {
-  if (kind === "canonical-user" && !/^[0-9a-f]{64}$/.test(value)) throw malformedPolicy("Invalid principal in policy");
+  if (kind === "canonical-user" && !/^[0-9a-f]{64}$/.test(value)) throw malformedPolicy(invalidPrincipal);
   if (kind === "arn" && !/:(?:user|role|assumed-role|federated-user)\/.+$/.test(value))
-    throw malformedPolicy("Invalid principal in policy");
+    throw malformedPolicy(invalidPrincipal);
 };
 
 /** The actions that an action or a pattern of actions means, in lower case and less their prefix. */
