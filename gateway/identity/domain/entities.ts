@@ -46,6 +46,16 @@ export const getChangeable = <K extends HolderKind>(
   return getRecord(state, kind, name);
 };
 
+/** Throws INVALID_VALUE for an entity that is to be limited by a policy, which would not limit it. */
+export const refuseBoundary = ({
+  permissionsBoundary,
+}: {
+  readonly permissionsBoundary?: string | undefined;
+}): void => {
+  if (permissionsBoundary !== undefined)
+    throw fault(ErrorReason.INVALID_VALUE, { problem: "Permissions boundaries are not offered." });
+};
+
 /** Throws ENTITY_EXISTS for a name that is declared or stored, and LIMIT_EXCEEDED for one more than there may be. */
 export const assertFree = (
   accounts: DeclaredAccounts,

@@ -27,6 +27,7 @@ import {
   getChangeable,
   getRecord,
   heldBy,
+  refuseBoundary,
   withTags,
 } from "../domain/entities.ts";
 import { limits } from "../limits.ts";
@@ -37,10 +38,14 @@ const secondsDefault = 3_600;
 
 type RoleTagsRequest = Message & { readonly roleName?: string };
 
-/** Creates a role. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS, INVALID_VALUE. */
+/**
+ * Creates a role. Refuses, in this order: INVALID_VALUE of a boundary, MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS,
+ * INVALID_VALUE.
+ */
 export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
   const { roleName: name = "", path = "/", assumeRolePolicyDocument = "", description, maxSessionDuration } = request;
   const { accountId } = caller;
+  refuseBoundary(request);
   const trustPolicy = checkedTrust(assumeRolePolicyDocument);
   return app.identities.change(accountId, (state) => {
     assertFree(app.accounts, accountId, state, "role", name, limits.rolesMax);

@@ -26,6 +26,7 @@ import {
   getRecord,
   heldBy,
   noSuch,
+  refuseBoundary,
   withTags,
 } from "../domain/entities.ts";
 import { limits } from "../limits.ts";
@@ -35,8 +36,10 @@ import { tagList, tagOperations } from "./tags.ts";
 type UserMessage = MessageInitShape<typeof UserSchema>;
 type UserTagsRequest = Message & { readonly userName?: string };
 
-/** Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED, INVALID_VALUE. */
-export const createUser = async ({ userName: name = "", path = "/", tags }: CreateUserRequest, context: Context) => {
+/** Creates a user. Refuses, in this order: INVALID_VALUE (a boundary), ENTITY_EXISTS, LIMIT_EXCEEDED, INVALID_VALUE. */
+export const createUser = async (request: CreateUserRequest, context: Context) => {
+  refuseBoundary(request);
+  const { userName: name = "", path = "/", tags } = request;
   const { app, caller } = context;
   const { accountId } = caller;
   return app.identities.change(accountId, (state) => {
