@@ -287,7 +287,7 @@ describe("a refusal of the gateway", () => {
         body: "<ShelfRules><Rule><Status>Enabled</Status><Days>x</Days></Rule></ShelfRules>",
       },
       400,
-      "ValidationException",
+      "MalformedXML",
     ],
     [
       "a document that is too large",
