@@ -40,8 +40,11 @@ test("a client of a service that is not served here is told which are", async ()
   const authorization = `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host;x-amz-date, Signature=${"0".repeat(64)}`;
   const headers = { authorization, "x-amz-date": "20261121T000000Z" };
   const response = await fetch(system.installation.gatewayUrl, { headers });
-  expect(response.status).toBe(400);
-  expect(await response.text()).toContain(
-    "its service is &quot;sqs&quot;, expected is profile or refactor-spaces or events or sts or iam or s3.",
-  );
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({
+    __type: "InvalidSignatureException",
+    message:
+      'The credential scope of the signature is wrong: its service is "sqs", ' +
+      "expected is profile or refactor-spaces or events or sts or iam or s3.",
+  });
 });
