@@ -110,9 +110,9 @@ def test_aws_keeps_a_tree_of_files(aws, unique, tree, tmp_path):
     bucket = f"s3://aws-{unique}"
     assert aws("s3", "mb", bucket) == f"make_bucket: aws-{unique}\n"
     aws("s3", "sync", tree, f"{bucket}/tree", "--only-show-errors")
-    assert aws("s3", "sync", tree, f"{bucket}/tree") == ""
+    assert aws("s3", "sync", tree, f"{bucket}/tree", "--no-progress") == ""
     (tree / "a b").unlink()
-    assert aws("s3", "sync", tree, f"{bucket}/tree", "--delete") == f"delete: {bucket}/tree/a b\n"
+    assert aws("s3", "sync", tree, f"{bucket}/tree", "--delete", "--no-progress") == f"delete: {bucket}/tree/a b\n"
     aws("s3", "mv", f"{bucket}/tree", f"{bucket}/moved", "--recursive", "--only-show-errors")
     aws("s3", "sync", f"{bucket}/moved", tmp_path / "back", "--only-show-errors")
     assert contents(tmp_path / "back") == contents(tree)
