@@ -1,11 +1,12 @@
 import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { providerName } from "../../services/kit/accounts/provider-arn.ts";
 import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
 import type { AccountState } from "./domain/account-state.ts";
 import type { StoredDirectory } from "./directory.ts";
 import type { IdentityStates } from "./identities.ts";
 import { documentOf } from "./domain/documents.ts";
 import { findPolicyByArn } from "./domain/managed-policies.ts";
-import { identityProviderOf, providerName } from "./domain/open-id-connect-providers.ts";
+import { identityProviderOf } from "./domain/open-id-connect-providers.ts";
 import { principalsOf } from "./domain/principals.ts";
 
 /** The lookups of requests over what was created at run time. */

@@ -2,6 +2,7 @@ import type { JWTPayload } from "jose";
 import { decodeJwt, errors, jwtVerify } from "jose";
 
 import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
+import { providerName } from "../../services/kit/accounts/provider-arn.ts";
 import { parseArn } from "../../services/kit/arn/arn.ts";
 import type { Application } from "./application.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
@@ -33,7 +34,7 @@ export const readWebIdentity = async (app: Application, token: string, roleArn: 
   const audience = audiences.find((each) => provider.audiences.includes(each));
   if (audience === undefined) throw fault(ErrorReason.REJECTED_IDENTITY, { problem: "Incorrect token audience." });
   if (sub === undefined || sub === "") throw fault(ErrorReason.REJECTED_IDENTITY, { problem: "It has no subject." });
-  const prefix = issuer.replace(/^https?:\/\//, "").toLowerCase();
+  const prefix = providerName(issuer).toLowerCase();
   const conditions = new Map<string, readonly string[]>([
     [`${prefix}:sub`, [sub]],
     [`${prefix}:aud`, audiences],

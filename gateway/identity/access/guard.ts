@@ -8,6 +8,7 @@ import { asksFor } from "../../../services/kit/access/identity.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { textOf } from "../../../services/kit/access/questions.ts";
 import { entityArn, namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
+import { providerArn } from "../../../services/kit/accounts/provider-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
 import type { Guard } from "../../../services/kit/server/guard.ts";
@@ -17,7 +18,7 @@ import type { HolderKind } from "../domain/entities.ts";
 import { commonAccount } from "../domain/common-policies.ts";
 import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
 import { findPolicyByArn } from "../domain/managed-policies.ts";
-import { findProviderByArn, providerArn } from "../domain/open-id-connect-providers.ts";
+import { findProviderByArn } from "../domain/open-id-connect-providers.ts";
 import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 

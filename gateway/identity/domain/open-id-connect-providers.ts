@@ -1,14 +1,8 @@
 import type { OpenIdConnectProviderRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { IdentityProvider } from "../../../services/kit/accounts/accounts.ts";
+import { providerArn } from "../../../services/kit/accounts/provider-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import type { AccountState } from "./account-state.ts";
-
-/** An issuer without its scheme, as ARNs have it: `login.example.com/shop`. */
-export const providerName = (issuer: string): string => issuer.replace(/^https?:\/\//, "");
-
-/** `arn:aws:iam::111122223333:oidc-provider/login.example.com/shop`. */
-export const providerArn = (accountId: string, issuer: string): string =>
-  `arn:aws:iam::${accountId}:oidc-provider/${providerName(issuer)}`;
 
 /** Why a text cannot be an issuer, as a sentence; undefined: it can. `http` is accepted where `allowsHttp`. */
 export const issuerProblem = (issuer: string, allowsHttp: boolean): string | undefined => {

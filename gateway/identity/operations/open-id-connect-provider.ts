@@ -14,10 +14,12 @@ import type {
   UpdateOpenIDConnectProviderThumbprintRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { IdentityProvider } from "../../../services/kit/accounts/accounts.ts";
+import { providerArn, providerName } from "../../../services/kit/accounts/provider-arn.ts";
+import { inPublicPartition } from "../../../services/kit/arn/arn.ts";
 import type { Context } from "../application.ts";
 import type { AccountState, Change } from "../domain/account-state.ts";
 import { exceeded, noSuch, withTags } from "../domain/entities.ts";
-import { findProviderByArn, issuerProblem, providerArn, providerName } from "../domain/open-id-connect-providers.ts";
+import { findProviderByArn, issuerProblem } from "../domain/open-id-connect-providers.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { tagList, tagOperations } from "./tags.ts";
@@ -179,7 +181,7 @@ const getProvider = (accountId: string, state: AccountState, arn: string): OpenI
 };
 
 const findDeclared = ({ accounts }: Context["app"], accountId: string, arn: string): IdentityProvider | undefined =>
-  accounts.listIdentityProviders(accountId).find((each) => each.arn === arn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:"));
+  accounts.listIdentityProviders(accountId).find((each) => each.arn === inPublicPartition(arn));
 
 const refuseDeclared = (app: Context["app"], accountId: string, arn: string): void => {
   if (findDeclared(app, accountId, arn) !== undefined) throw fault(ErrorReason.DECLARED_ENTITY, { kind, entity: arn });

@@ -1,3 +1,4 @@
+import { inPublicPartition } from "../arn/arn.ts";
 import type { Caller } from "../identity/caller.ts";
 import { roleCaller } from "../identity/caller.ts";
 import { parseIdentityPolicy } from "../identity/identity-policies.ts";
@@ -37,7 +38,7 @@ const webIdentityAction = "sts:AssumeRoleWithWebIdentity";
 /** Partitions are equal, and so are the prefixes of condition keys. */
 const anyPartition: PolicySpelling = {
   action: (written) => written,
-  arn: (written) => written.replace(/^arn:[a-z0-9-]+:/, "arn:aws:"),
+  arn: inPublicPartition,
   key: (written) => written.toLowerCase().replace(/^svc:/, "aws:"),
 };
 

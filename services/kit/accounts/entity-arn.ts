@@ -1,4 +1,4 @@
-import { parseArn } from "../arn/arn.ts";
+import { inPublicPartition, parseArn } from "../arn/arn.ts";
 
 /** An entity of an account as its ARN has it. */
 interface Named {
@@ -34,5 +34,5 @@ export const roleOfArn = <Role extends { readonly arn: string }>(
 ): Role | undefined => {
   const { account = "", resource = "" } = parseArn(roleArn) ?? {};
   const role = findByName(account, namedWithPath(resource).name);
-  return role?.arn === roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:") ? role : undefined;
+  return role?.arn === inPublicPartition(roleArn) ? role : undefined;
 };

@@ -22,6 +22,7 @@ import type {
 } from "./declaration.ts";
 import { accountSections } from "./declaration.ts";
 import { entityArn, namedWithPath } from "./entity-arn.ts";
+import { providerArn } from "./provider-arn.ts";
 import { parseTrustPolicy } from "./trust-policy.ts";
 
 /** The files and variables that the declarations refer to. */
@@ -124,7 +125,7 @@ const readIdentityProviders = (file: ConfigFile, sources: DeclaredSources): read
   readValue(accountSections.identityProviders, file["identityProviders"] ?? [], "identityProviders").map(
     ({ account, issuer, audiences, keys }, index) => ({
       accountId: account,
-      arn: `arn:aws:iam::${account}:oidc-provider/${issuer.replace(/^https?:\/\//, "")}`,
+      arn: providerArn(account, issuer),
       issuer,
       audiences,
       ...(keys === undefined ? {} : { keys: readKeySet(keys, `identityProviders[${index}].keys`, sources) }),

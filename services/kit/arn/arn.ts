@@ -16,6 +16,9 @@ export interface Arn {
 export const arn = (parts: Arn): string =>
   `arn:${parts.partition}:${parts.service}:${parts.region}:${parts.account}:${parts.resource}`;
 
+/** A resource name with the public partition in place of its own; any other text as it is. */
+export const inPublicPartition = (text: string): string => text.replace(/^arn:[a-z0-9-]+:/, "arn:aws:");
+
 const shape =
   /^arn:(?<partition>[a-z][a-z0-9-]*):(?<service>[a-z0-9][a-z0-9-]*):(?<region>[a-z0-9-]*):(?<account>[0-9]{12}|aws)?:(?<resource>[^\s\p{Cc}](?:.*\S)?)$/u;
 
