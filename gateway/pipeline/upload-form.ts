@@ -84,7 +84,7 @@ export const identifyForm = async (
 /** Verifies the signature and the policy of a form; one without a policy is anonymous. */
 export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form: FormUpload): AuthenticatedForm => {
   const { dialect } = form.identity.spelling;
-  const key = form.fields.get("key")?.replaceAll("${filename}", form.fileName);
+  const key = filledKey(form.fields.get("key"), form.fileName);
   if (key === undefined || key === "")
     throw refusal(ErrorReason.FORM_WITHOUT_KEY, { argument_name: "key", argument_value: "" });
   const fields = new Map([...form.fields, ["key", key]]);
@@ -94,6 +94,24 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
   });
   noteUse(gateway, caller, form.identity);
   return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
+};
+
+/** No key is as long; a longer one stays so, whatever it was to be filled with. */
+const filledLengthMax = 2_048;
+
+/**
+ * The key with the file's name in the place of `${filename}`. A form has room for thousands of these, so that a key
+ * that is too long already is filled no further.
+ */
+const filledKey = (key: string | undefined, fileName: string): string | undefined => {
+  if (key === undefined) return undefined;
+  const [first = "", ...others] = key.split("${filename}");
+  let filled = first;
+  for (const part of others) {
+    if (filled.length > filledLengthMax) break;
+    filled += fileName + part;
+  }
+  return filled;
 };
 
 /** Binds a form as the PUT of its object. */

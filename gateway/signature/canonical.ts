@@ -68,17 +68,21 @@ export const canonicalQuery = (
 ): string =>
   parameters
     .filter((parameter) => parameter.name !== without)
-    .map(({ raw }) => (spelling === "raw" ? raw : canonicalParameter(raw)))
-    .toSorted((a, b) => compareParts(a.split("=", 2), b.split("=", 2)))
+    .map(({ raw }) => sortable(spelling === "raw" ? raw : canonicalParameter(raw)))
+    .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value))
+    .map(({ text }) => text)
     .join("&");
+
+/** A parameter with what it is sorted by, which is found once and not in each comparison. */
+const sortable = (text: string): { readonly text: string; readonly name: string; readonly value: string } => {
+  const [name = "", value = ""] = text.split("=", 2);
+  return { text, name, value };
+};
 
 const canonicalParameter = (raw: string): string => {
   const equals = raw.indexOf("=");
   return `${reencode(raw.slice(0, equals), "", true)}=${reencode(raw.slice(equals + 1), "", true)}`;
 };
-
-const compareParts = ([nameA = "", valueA = ""]: string[], [nameB = "", valueB = ""]: string[]): number =>
-  compare(nameA, nameB) || compare(valueA, valueB);
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -63,6 +63,18 @@ describe("an upload by a form", () => {
     expect(fixture.received).toMatchObject([{ body: "Emma", caller: { isAnonymous: true } }]);
   });
 
+  test("has the file's name in its key as it is, also with what JavaScript would replace", async () => {
+    await post(formBody({ key: "a/${filename}/${filename}" }, "Emma", "$&$`$'.txt"));
+    expect(fixture.received).toMatchObject([{ message: { book: "a/$&$`$'.txt/$&$`$'.txt" } }]);
+  });
+
+  // 46 MB if it were filled as often as it asks for
+  test("fills a key that is too long already no further", async () => {
+    const response = await post(formBody({ key: "${filename}".repeat(5_700) }, "Emma", "x".repeat(8_000)));
+    expect(response.status).toBe(204);
+    expect(fixture.received.map(({ message }) => (message as { book: string }).book.length)).toEqual([8_000]);
+  });
+
   test.each(["12", "12345678"])("may have the least and the greatest size that its policy allows: %s", async (file) => {
     expect((await post(formBody(signedFields(dialects.amz), file))).status).toBe(204);
   });
