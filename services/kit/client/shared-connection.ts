@@ -94,6 +94,7 @@ export class SharedConnection {
     return new Promise((resolve, reject) => {
       const call: WaitingCall = { resolve, reject, end: undefined };
       this.#calls.set(number, call);
+      this.#output.flushIfMost(this.#calls.size);
       call.end = watchCallEnd(signal, timeoutMs, (error) => {
         if (!this.#forget(number)) return;
         encodeSharedFrame(frameKinds.cancel, number, "", [], [], this.#output.reserve);

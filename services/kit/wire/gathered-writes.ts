@@ -7,8 +7,8 @@ const noBytes = Buffer.alloc(0);
 
 /**
  * The output of a connection that many calls share. What is written while the process handles what it has received is
- * sent in one write, because a system call costs more than the rest of a small frame. It is made where it is sent
- * from, so that it is neither copied nor allocated by itself.
+ * sent in one write, or in few, because a system call costs more than the rest of a small frame. It is made where it is
+ * sent from, so that it is neither copied nor allocated by itself.
  */
 export class GatheredWrites {
   readonly #socket: Socket;
@@ -18,6 +18,8 @@ export class GatheredWrites {
   #end = 0;
   /** What waits before them. */
   #waiting: Buffer[] = [];
+  /** How often memory was reserved since the last write. */
+  #pieces = 0;
   #flushing: NodeJS.Immediate | undefined;
 
   constructor(socket: Socket) {
@@ -27,6 +29,7 @@ export class GatheredWrites {
   /** Memory for so many bytes, which are sent after all that was reserved before. The caller fills it at once. */
   readonly reserve = (bytes: number): Buffer => {
     this.#flushing ??= setImmediate(() => this.flush());
+    this.#pieces += 1;
     if (bytes > slabBytes) {
       this.#closeRun();
       const own = Buffer.allocUnsafeSlow(bytes);
@@ -44,10 +47,19 @@ export class GatheredWrites {
     return this.#slab.subarray(begin, this.#end);
   };
 
+  /**
+   * Sends what waits if most of so many unanswered pieces do: a peer with little to do then begins while this process
+   * goes on, instead of both waiting for each other in turn, and one with much to do gets many pieces in one write.
+   */
+  flushIfMost(unanswered: number): void {
+    if (2 * this.#pieces > unanswered) this.flush();
+  }
+
   /** Sends what waits, now. */
   flush(): void {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
+    this.#pieces = 0;
     this.#closeRun();
     const waiting = this.#waiting;
     if (waiting.length === 0) return;

@@ -57,6 +57,20 @@ test("what is reserved in one turn leaves in one write, after it", async () => {
   expect(written).toEqual([60, 40]);
 });
 
+test("of unanswered pieces the first leaves at once, and further ones when most of all wait", async () => {
+  const [near] = await connectionPair();
+  const written: number[] = [];
+  near.write = (bytes: unknown) => written.push((bytes as Buffer).length) > 0;
+  const output = new GatheredWrites(near);
+  for (let unanswered = 1; unanswered <= 8; unanswered += 1) {
+    output.reserve(10).fill(1);
+    output.flushIfMost(unanswered);
+  }
+  expect(written).toEqual([10, 20, 40]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(written).toEqual([10, 20, 40, 10]);
+});
+
 test("nothing is written to a connection that is closed", async () => {
   const [near] = await connectionPair();
   const output = new GatheredWrites(near);
