@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,7 @@ import { ListEnvironmentsCommand } from "@aws-sdk/client-migration-hub-refactor-
 import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 
 import { processNames } from "../../services/launcher/processes.ts";
+import { descendants, proportionalMemory } from "../support/process-memory.ts";
 import type { SdkClients } from "../support/sdk-clients.ts";
 import { startSystem } from "../support/system.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
@@ -73,19 +74,10 @@ const memory = (pid: string | number | undefined): number =>
 /** Until a process has given back what its start took, in milliseconds. */
 const restMs = 12_000;
 
-/** Proportional megabytes of processes: memory that several share counts in parts. */
-const proportional = async (pids: readonly string[]): Promise<number> => {
-  const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/smaps_rollup`, "utf8")));
-  return texts.reduce((sum, text) => sum + Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1_024, 0);
-};
-
-/** The processes that a process started, and those that they did. */
-const descendants = (pid: string): string[] => {
-  const lines = execFileSync("ps", ["-e", "-o", "pid=,ppid="]).toString().trim().split("\n");
-  const pairs = lines.map((line) => line.trim().split(/\s+/));
-  const below = (parent: string): string[] =>
-    pairs.flatMap(([child = "", of]) => (of === parent ? [child, ...below(child)] : []));
-  return below(pid);
+/** Proportional megabytes of processes. */
+const proportional = async (pids: readonly number[]): Promise<number> => {
+  const memories = await Promise.all(pids.map(proportionalMemory));
+  return memories.reduce((sum, { all }) => sum + all, 0);
 };
 
 /** A quarter of the requests to each API, signed and through the gateway. */
@@ -134,12 +126,12 @@ export const group: BenchGroup = {
     const dataDir = await mkdtemp(join(tmpdir(), "quartet-bench-"));
     const bare = await bareStart();
     const bareMegabytes = memory(bare.pids[0]);
-    const bareProportional = await proportional(bare.pids);
+    const bareProportional = await proportional(bare.pids.map(Number));
     for (const peer of bare.peers) peer.stop();
     let atRest = 0;
     const look = async (npmPid: number): Promise<void> => {
       await pause(restMs);
-      atRest = await proportional(descendants(String(npmPid)));
+      atRest = await proportional(descendants(npmPid));
     };
     try {
       const baseline = { what: "ms until five bare processes listen", value: bare.ms };

@@ -1,7 +1,7 @@
 /*
  * Goal: very many small objects that are put, replaced and deleted leave little behind: in the database, in files and
  * among open files. Method: each object is put once and two of three are replaced or deleted, over a set of keys that
- * stays the same size; then the space is compared with what is stored. 100,000 puts and deletes, 2,000,000 under
+ * stays the same size; then the space is compared with what is stored. 50,000 puts and deletes, 2,000,000 under
  * `npm run soak`.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { startProcess } from "./harness.ts";
 
-const operations = rounds(100_000, 2_000_000);
+const operations = rounds(50_000, 2_000_000);
 const callers = 64;
 const keyCount = 10_000;
 const bodyBytes = 1_000;

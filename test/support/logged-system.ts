@@ -11,6 +11,8 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly name: strin
 /** An installation as `npm start` runs it, with all that its five processes and their launcher write. */
 export interface LoggedSystem {
   readonly gatewayUrl: string;
+  /** Of the launcher. */
+  readonly pid: number;
   /** Everything on standard output and standard error so far. */
   output(): string;
   /** The lines among it, as far as they are JSON. */
@@ -32,13 +34,15 @@ export interface LaunchOptions {
   readonly command?: readonly string[];
   /** The user and group that it runs as. */
   readonly user?: { readonly uid: number; readonly gid: number };
+  /** Drops what is written once all are ready, for a load under which that is too much to keep. */
+  readonly isQuiet?: boolean;
 }
 
 /** Starts an installation on free ports. */
 export const startLoggedSystem = async (
   dataDir: string,
   logLevel: string,
-  { env = {}, checkout = root, command, user }: LaunchOptions = {},
+  { env = {}, checkout = root, command, user, isQuiet = false }: LaunchOptions = {},
 ): Promise<LoggedSystem> => {
   const [program = "", ...argv] = command ?? [process.execPath, join(checkout, "services", "launch.ts")];
   const launcher = spawn(program, [...argv, "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`], {
@@ -61,8 +65,10 @@ export const startLoggedSystem = async (
       60_000,
     );
     if (ready === "ended") throw new Error(`the launcher ended:\n${output()}`);
+    if (isQuiet) for (const stream of [launcher.stdout, launcher.stderr]) stream.removeAllListeners("data").resume();
     return {
       gatewayUrl: String(ready["gatewayUrl"]),
+      pid: launcher.pid ?? 0,
       output,
       lines,
       urls: (name) => (find(name, "ready") ?? {}) as unknown as Record<string, string>,

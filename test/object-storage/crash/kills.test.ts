@@ -1,7 +1,7 @@
 /*
  * Goal: whenever the process is killed under a mixed load of all kinds of writes, each answered one is there, whole,
  * listed and equal by hash, the one in progress is there whole or not at all, and no file is left over after the sweep.
- * 20 rounds of kill and start on one directory, 300 under `npm run soak`.
+ * 12 rounds of kill and start on one directory, 300 under `npm run soak`.
  */
 import { join } from "node:path";
 
@@ -19,7 +19,7 @@ import { openCrashService } from "./service.ts";
 
 type ObjectStorageProcess = Awaited<ReturnType<typeof startProcess>>;
 
-const kills = rounds(20, 300);
+const kills = rounds(12, 300);
 const writers = 4;
 
 /** Generations of a thing: the last one that was answered, and the last one that was sent. */
