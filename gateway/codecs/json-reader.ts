@@ -8,13 +8,21 @@ import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { malformedBody } from "../refusal.ts";
+import { valuesMaxOf } from "../../services/kit/contract/values-max.ts";
+import { hasMoreJsonValues } from "../../services/kit/json/json-values.ts";
 import { parseJson as parseDocument } from "../../services/kit/json/parse-json.ts";
 
 /** The deepest nesting that a document may have. */
 const depthMax = 64;
 
-/** Parses a JSON text; whole numbers that a double cannot hold become bigints. Throws MALFORMED_BODY. */
-export const parseJson = (text: string): unknown => {
+/**
+ * Parses the JSON of a message; whole numbers that a double cannot hold become bigints. Throws MALFORMED_BODY, also for
+ * more values than a message of the type may have: they are parsed in one turn of the event loop.
+ */
+export const parseJson = (body: Uint8Array, desc: DescMessage): unknown => {
+  const max = valuesMaxOf(desc);
+  if (hasMoreJsonValues(body, max)) throw malformedBody(`The body has more than ${max} values.`);
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   try {
     return parseDocument(text, longNumber.test(text) ? exactNumber : undefined);
   } catch {

@@ -14,7 +14,7 @@ const contentType = "application/json";
 
 /** Sets the body members of a message from a JSON object. */
 export const readMembers = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
-  if (body.length > 0) readJsonMembers(message, desc, parseJson(body.toString("utf8")), reading);
+  if (body.length > 0) readJsonMembers(message, desc, parseJson(body, desc), reading);
 };
 
 /** Reads the JSON document of a payload member; undefined if the body is empty. */

@@ -14,7 +14,7 @@ export interface XmlElement {
 
 /** Limits of a document besides its size in bytes. */
 const depthMax = 32;
-const elementsMax = 200_000;
+const elementsMax = 100_000;
 
 /**
  * Reads a document into a tree. Refuses a document type, so that there are no entities but the five predefined ones,

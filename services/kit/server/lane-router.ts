@@ -2,25 +2,22 @@ import { IncomingMessage } from "node:http";
 import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
-import type { DescMessage, DescService, Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { createRegistry } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, MethodImpl } from "@connectrpc/connect";
 import { Code, ConnectError, createConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
-import {
-  compressionGzip,
-  universalRequestFromNodeRequest,
-  universalResponseToNodeResponse,
-} from "@connectrpc/connect-node";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 
 import type { Connection } from "../identity/connection.ts";
 import type { Logger } from "../log/log.ts";
 import { tooLarge } from "../wire/frame-parser.ts";
-import { refuseManyEntries } from "../wire/map-entries.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
+import { countedBody, countingAs, countingGzip } from "./counted-requests.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
+import { pathOf } from "./route.ts";
 import { Turn } from "../clock/turn.ts";
 
 /** Serves the protocols without a lane of their own: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
@@ -42,26 +39,34 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
   let handlers: RouterHandlers | undefined;
   const serve: RouterLane = async (request, response) => {
     handlers ??= routerHandlers(dispatcher, services);
-    const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
+    const path = request.url?.split("?", 1)[0] ?? "";
+    const handler = handlers.get(path);
+    const route = dispatcher.find(path);
     try {
-      if (handler === undefined) {
+      if (handler === undefined || route === undefined) {
         response.statusCode = 404;
         response.end();
       } else {
         if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
         const connection = request instanceof IncomingMessage ? request.socket : request.stream.session;
         const values = createContextValues().set(connectionKey, connection);
-        const answer = await handler({
-          ...universalRequestFromNodeRequest(request, response, undefined, values),
-          // The router's own reader would close the connection with the request, and so lose the answer.
-          body: timelyBody(dispatcher, request.iterator({ destroyOnReturn: false }), () => values.get(callKey)),
+        await countingAs(request, async () => {
+          const answer = await handler({
+            ...universalRequestFromNodeRequest(request, response, undefined, values),
+            body: countedBody(
+              // The router's own reader would close the connection with the request, and so lose the answer.
+              timelyBody(dispatcher, request.iterator({ destroyOnReturn: false }), () => values.get(callKey)),
+              route.method.input,
+              dispatcher.messageBytesMax(route),
+            ),
+          });
+          await universalResponseToNodeResponse(answer, response);
         });
-        await universalResponseToNodeResponse(answer, response);
       }
     } catch (error) {
       // A connection that failed; a request that the router itself cannot read.
       // The query of a GET is the request itself.
-      log.debug({ err: error, path: request.url?.split("?", 1)[0] }, "request failed");
+      log.debug({ err: error, path }, "request failed");
       response.destroy();
     }
   };
@@ -71,17 +76,15 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
 const routerHandlers = (dispatcher: Dispatcher, services: readonly DescService[]): RouterHandlers => {
   const router = createConnectRouter({
     requestGate: (context) => openCall(dispatcher, context),
-    acceptCompression: [compressionGzip],
     // The types that an Any may hold, for the JSON of messages and of error details.
     jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
-    readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
   });
-  for (const service of services) {
-    const isOpen = service.methods.some(
-      (method) => dispatcher.find(`/${service.typeName}/${method.name}`)?.isOpen === true,
-    );
-    const options = isOpen ? { readMaxBytes: dispatcher.limits.openMessageBytesMax } : {};
-    router.service(service, implementationOf(dispatcher, service), options);
+  for (const method of services.flatMap(({ methods }) => methods)) {
+    const isOpen = dispatcher.find(pathOf(method))?.isOpen === true;
+    router.rpc(method, implementationOf(dispatcher, method), {
+      acceptCompression: [countingGzip(method.input)],
+      readMaxBytes: dispatcher.messageBytesMax({ isOpen, method }),
+    });
   }
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 };
@@ -116,7 +119,7 @@ async function* timelyBody(
 }
 
 const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promise<void> => {
-  const route = dispatcher.find(`/${context.service.typeName}/${context.method.name}`);
+  const route = dispatcher.find(pathOf(context.method));
   if (route === undefined) return;
   const headers = Object.fromEntries(context.requestHeader);
   const call = dispatcher.open(route, headers, () => context.timeoutMs());
@@ -168,28 +171,26 @@ const callOf = (context: HandlerContext): Call => {
   return call;
 };
 
-const implementationOf = (dispatcher: Dispatcher, service: DescService): Partial<ServiceImpl<DescService>> => {
-  const implementation: Record<string, unknown> = {};
-  for (const method of service.methods) {
-    const name = method.localName;
-    if (method.methodKind === "unary")
-      implementation[name] = (request: Message, context: HandlerContext) => unary(dispatcher, request, context);
-    else if (method.methodKind === "client_streaming")
-      implementation[name] = (requests: AsyncIterable<Message>, context: HandlerContext) =>
-        clientStream(dispatcher, requests, context);
-    else if (method.methodKind === "server_streaming")
-      implementation[name] = (request: Message, context: HandlerContext) => answers(dispatcher, once(request), context);
-    else
-      implementation[name] = (requests: AsyncIterable<Message>, context: HandlerContext) =>
-        answers(dispatcher, requests, context);
+const implementationOf = (dispatcher: Dispatcher, method: DescMethod): MethodImpl<DescMethod> => {
+  switch (method.methodKind) {
+    case "unary":
+      return ((request: Message, context: HandlerContext) =>
+        unary(dispatcher, request, context)) as MethodImpl<DescMethod>;
+    case "client_streaming":
+      return ((requests: AsyncIterable<Message>, context: HandlerContext) =>
+        clientStream(dispatcher, requests, context)) as MethodImpl<DescMethod>;
+    case "server_streaming":
+      return ((request: Message, context: HandlerContext) =>
+        answers(dispatcher, once(request), context)) as MethodImpl<DescMethod>;
+    case "bidi_streaming":
+      return ((requests: AsyncIterable<Message>, context: HandlerContext) =>
+        answers(dispatcher, requests, context)) as MethodImpl<DescMethod>;
   }
-  return implementation as Partial<ServiceImpl<DescService>>;
 };
 
 const unary = async (dispatcher: Dispatcher, request: Message, context: HandlerContext): Promise<Message> => {
   const call = callOf(context);
   try {
-    refuseManyEntries(call.method.input, request);
     const answer = await untilAborted(call)(dispatcher.unary(call, request));
     giveHeaders(call, context);
     dispatcher.close(call);
@@ -215,10 +216,7 @@ async function* answers(
   context: HandlerContext,
 ): AsyncGenerator<Message> {
   const call = callOf(context);
-  const iterator = dispatcher.stream(
-    call,
-    readable(dispatcher.messageBytesMax(call.route), call.method.input, requests),
-  );
+  const iterator = dispatcher.stream(call, readable(dispatcher.messageBytesMax(call.route), requests));
   const settled = untilAborted(call);
   const turn = new Turn();
   // Not awaited: a handler that ignores its signal may not return for any time.
@@ -243,16 +241,9 @@ async function* answers(
 }
 
 /** Turns the router's error for unreadable requests into the kit's, also when a handler passes it on. */
-async function* readable(
-  messageBytesMax: number,
-  input: DescMessage,
-  requests: AsyncIterable<Message>,
-): AsyncGenerator<Message> {
+async function* readable(messageBytesMax: number, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
   try {
-    for await (const request of requests) {
-      refuseManyEntries(input, request);
-      yield request;
-    }
+    yield* requests;
   } catch (error) {
     throw error instanceof ProtocolError ? error : toProtocolError(ConnectError.from(error), messageBytesMax);
   }

@@ -10,6 +10,7 @@ import { GatheredBytes } from "../wire/gathered-bytes.ts";
 import { decompress } from "../wire/gzip.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
+import { refuseManyValues } from "../wire/request-values.ts";
 import type { Call } from "./call.ts";
 
 /** An empty HTTP/2 stream ends even without a reader, so its event may have passed. */
@@ -91,7 +92,7 @@ export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promis
   const { codec } = decoding;
   if (frame.flags === 0) {
     return readable(() => {
-      codec.checkRequest?.(frame.body);
+      refuseManyValues(codec.desc, frame.body);
       return codec.decodeFrame(frame);
     });
   }
@@ -104,7 +105,7 @@ export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promis
 /** Decodes a message; bytes that are not such a message are the caller's fault. */
 export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message =>
   readable(() => {
-    codec.checkRequest?.(bytes);
+    refuseManyValues(codec.desc, bytes);
     return codec.decode(bytes);
   });
 

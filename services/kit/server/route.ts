@@ -58,7 +58,8 @@ export const routesOf = (bindings: readonly OfferedService[]): ReadonlyMap<strin
   return new Map(routes.map((route) => [route.path, route]));
 };
 
-const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
+/** The path of a method's calls. */
+export const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 
 const handlerOf = (handlers: object, method: DescMethod): AnyHandler | Pending | undefined =>
   (handlers as Record<string, AnyHandler | Pending | undefined>)[method.localName];

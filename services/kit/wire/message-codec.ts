@@ -4,7 +4,6 @@ import { WireType } from "@bufbuild/protobuf/wire";
 
 import { encodeMessage } from "./encode-message.ts";
 import type { Frame } from "./frame-parser.ts";
-import { mapEntriesCheck } from "./map-entries.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { payloadField, payloadFinder } from "./payload.ts";
 
@@ -17,6 +16,7 @@ export interface EncodedMessage {
 
 /** Writes and reads the messages of one type. */
 export interface MessageCodec<D extends DescMessage = DescMessage> {
+  readonly desc: DescMessage;
   /** Encodes a message or the values of one. A large bytes member is passed on, not copied. */
   encode(message: MessageInitShape<D>): EncodedMessage;
   /** Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message. */
@@ -27,8 +27,6 @@ export interface MessageCodec<D extends DescMessage = DescMessage> {
   payloadHead(bytes: number): Uint8Array;
   /** Finds the payload member in the first bytes of a message; undefined: the type has none. */
   readonly findPayload: PayloadFinder | undefined;
-  /** Throws ProtocolError if the bytes of a request have too many entries of maps. Undefined: it has no maps. */
-  readonly checkRequest: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /** Smaller messages are copied in the pool of Buffer, which is cheaper than a buffer of its own for their bytes. */
@@ -57,6 +55,7 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
     return { parts: [bytes], byteLength: bytes.length };
   };
   return {
+    desc,
     encode: (init) => {
       const message = create(desc, init);
       if (bulk === undefined || !isFieldSet(message, bulk)) return encodeWhole(message);
@@ -75,7 +74,6 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
       return memberHead(noBytes, payload, bytes);
     },
     findPayload: payload === undefined ? undefined : payloadFinder(payload),
-    checkRequest: mapEntriesCheck(desc),
   };
 };
 

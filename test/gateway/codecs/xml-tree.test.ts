@@ -10,13 +10,13 @@ const siblings = (count: number): string => `<a>${"<b/>".repeat(count - 1)}</a>`
 
 test("documents at their limits are read", () => {
   expect(parseXml(nested(32)).name).toBe("a");
-  expect(parseXml(siblings(200_000)).children).toHaveLength(199_999);
+  expect(parseXml(siblings(100_000)).children).toHaveLength(99_999);
 });
 
 test.each([
   // what, document, problem
   ["an element too deep", nested(33), notWellFormed],
-  ["an element too many", siblings(200_001), notWellFormed],
+  ["an element too many", siblings(100_001), notWellFormed],
   ["a document type", "<!DOCTYPE a><a/>", "The XML you provided has a document type, which is not allowed."],
   [
     "a document type with entities",
