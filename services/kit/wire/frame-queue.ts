@@ -17,8 +17,9 @@ interface WaitingReader {
 }
 
 /**
- * Frames between a source that pushes bytes and a reader that pulls frames. The source is paused while frames wait, so
- * at most the frames of one chunk are held.
+ * Frames between a source that pushes bytes and a reader that pulls frames. The source is paused when a chunk arrives
+ * while frames of an earlier one wait, so at most the frames of two chunks are held. A reader that keeps up never stops
+ * it: stopping and restarting costs the system calls of a small chunk.
  */
 export class FrameQueue {
   readonly #parser: FrameParser;
@@ -27,6 +28,8 @@ export class FrameQueue {
   #ended = false;
   #error: unknown;
   #waiting: WaitingReader | undefined;
+  /** At first too: who makes the queue may have stopped the source. */
+  #isPaused = true;
 
   /** With a finder, payloads are passed on in pieces as they arrive. */
   constructor(limitBytes: number, flow: Flow, findPayload?: PayloadFinder) {
@@ -38,7 +41,7 @@ export class FrameQueue {
   next(): Promise<Frame | undefined> {
     const frame = this.#frames.shift();
     if (frame !== undefined) {
-      if (this.#frames.length === 0 && !this.#ended) this.#flow.resume();
+      if (this.#frames.length === 0) this.#resume();
       return Promise.resolve(frame);
     }
     if (this.#error !== undefined) return Promise.reject(this.#error);
@@ -46,7 +49,7 @@ export class FrameQueue {
     const answer = new Promise<Frame | undefined>((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
-    this.#flow.resume();
+    this.#resume();
     return answer;
   }
 
@@ -76,6 +79,7 @@ export class FrameQueue {
 
   #take(chunk: Buffer): void {
     if (this.#ended || this.#error !== undefined) return;
+    const isBehind = this.#frames.length > 0;
     const frames: Frame[] = [];
     try {
       this.#parser.push(chunk, frames);
@@ -89,7 +93,16 @@ export class FrameQueue {
       this.#waiting = undefined;
       waiting.resolve(this.#frames.shift());
     }
-    if (this.#frames.length > 0) this.#flow.pause();
+    if (isBehind) {
+      this.#isPaused = true;
+      this.#flow.pause();
+    }
+  }
+
+  #resume(): void {
+    if (!this.#isPaused || this.#ended) return;
+    this.#isPaused = false;
+    this.#flow.resume();
   }
 
   /** The source has ended. */

@@ -65,14 +65,21 @@ const open = () => {
 };
 
 describe("the frame queue", () => {
-  test("asks its source only when its reader waits, and stops it while frames wait", async () => {
+  test("lets its source go on while its reader keeps up, and stops it when a chunk finds frames of another", async () => {
     const { flow, queue } = open();
     expect(flow).toEqual([]);
     const first = queue.next();
     expect(flow).toEqual(["resume"]);
     queue.push(twoFrames);
-    expect(flow).toEqual(["resume", "pause"]);
     expect((await first)?.flags).toBe(0);
+    expect((await queue.next())?.flags).toBe(2);
+    expect(flow).toEqual(["resume"]);
+    queue.push(twoFrames);
+    expect(flow).toEqual(["resume"]);
+    queue.push(twoFrames);
+    expect(flow).toEqual(["resume", "pause"]);
+    for (const flags of [0, 2, 0]) expect((await queue.next())?.flags).toBe(flags);
+    expect(flow).toEqual(["resume", "pause"]);
     expect((await queue.next())?.flags).toBe(2);
     expect(flow).toEqual(["resume", "pause", "resume"]);
   });
