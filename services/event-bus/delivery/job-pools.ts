@@ -83,7 +83,7 @@ export const deliveryGate = (
   },
   roomNow(owner, running, nowMs) {
     const { target } = ownerParts(owner);
-    if (target === undefined) return undefined;
+    if (target === undefined) return redriveOfOwner(owner) === undefined ? unlimited : undefined;
     const room = circuits.roomOf(owner, running, nowMs);
     if (room.count === 0 || !rates.mayLimit(target)) return room;
     const rate = rates.roomNow(store, target, nowMs);

@@ -20,6 +20,12 @@ export interface PlannedDelivery {
   readonly ageMs: bigint;
 }
 
+/** A delivery without an order. */
+export interface UnorderedPlan extends PlannedDelivery {
+  /** The delivery as a member of a FanOutRecord. */
+  readonly encoded: Uint8Array;
+}
+
 /** A delivery that follows those before it with the same key. */
 export interface OrderedPlan extends PlannedDelivery {
   /** The bus, the rule and the target's id: deliveries of others follow in an order of their own. */
@@ -30,11 +36,9 @@ export interface OrderedPlan extends PlannedDelivery {
 
 /** The deliveries of an event that one rule matches. */
 export interface RulePlan {
-  readonly deliveries: readonly PlannedDelivery[];
+  readonly deliveries: readonly UnorderedPlan[];
   /** The deliveries to targets with an order. They are not among the others. */
   readonly ordered: readonly OrderedPlan[];
-  /** The deliveries without an order as members of a FanOutRecord. */
-  readonly encoded: Uint8Array;
   /** An upper bound for what they add to a transaction. */
   readonly bytes: number;
 }
@@ -71,7 +75,15 @@ const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
       ageMs: BigInt(retryLimitsOf(target).ageMsMax),
     };
   };
-  const deliveries = targets.filter(({ orderedDelivery }) => orderedDelivery === undefined).map(plannedOf);
+  const deliveries = targets
+    .filter(({ orderedDelivery }) => orderedDelivery === undefined)
+    .map((target) => {
+      const planned = plannedOf(target);
+      return {
+        ...planned,
+        encoded: toBinary(FanOutRecordSchema, create(FanOutRecordSchema, { deliveries: [planned] })),
+      };
+    });
   const ordered = targets.flatMap((target) => {
     const keyPath = target.orderedDelivery?.keyPath;
     return keyPath === undefined ? [] : [{ ...plannedOf(target), scope: [bus.name, name, target.id], keyPath }];
@@ -79,7 +91,6 @@ const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
   const plan = {
     deliveries,
     ordered,
-    encoded: toBinary(FanOutRecordSchema, create(FanOutRecordSchema, { deliveries })),
     bytes: [...deliveries, ...ordered].reduce(
       (sum, { owner, delivery }) => sum + delivery.byteLength + 2 * Buffer.byteLength(owner) + rowBytes,
       0,

@@ -1,18 +1,16 @@
-import { setTimeout as delay } from "node:timers/promises";
-
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
+import type { Job, JobHandler, JobMemo, JobPolicy } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import type { Application } from "../application.ts";
 import type { EventKey } from "../store/event.ts";
-import { findEvent, holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
+import { findEvent, passHold } from "../store/event.ts";
 import type { RememberedEvent } from "./delivery-memo.ts";
 import { deliveryMemo } from "./delivery-memo.ts";
-import type { PlannedDelivery, RulePlan } from "./delivery-plan.ts";
+import type { PlannedDelivery, RulePlan, UnorderedPlan } from "./delivery-plan.ts";
 
 /** The kind of the jobs that deliver events. */
 export const deliveryKind = "delivery";
@@ -23,11 +21,11 @@ export const fanOutKind = "fan-out";
 /** A part is enqueued, or tried again. */
 export const fanOutPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** The deliveries that one job enqueues. An event with more has several. */
+/** The deliveries that one job enqueues, in one transaction: all that arrives meanwhile waits for it. */
 const partMax = 64;
 
-/** The deliveries that one transaction of such a job enqueues; all that arrives meanwhile waits for it. */
-const stepMax = 16;
+/** The bytes at which a part gets no further delivery, so that its job can start from memory. */
+const partBytesMax = 49_152;
 
 /**
  * Enqueues the deliveries of an event that have no order: at once, or of many in parts that later jobs enqueue, so that
@@ -49,30 +47,41 @@ export const enqueueDeliveries = (
   const { account, eventId } = key;
   const head = create(FanOutRecordSchema, { account, ingestedMs: BigInt(key.ingestedMs), eventId });
   const begin = toBinary(FanOutRecordSchema, head);
-  return partsOf(plans).flatMap((part) => {
+  const event = remembered && encodeEvent(key, remembered);
+  return partsOf(plans).map((deliveries) => {
     // Messages are joined by joining their bytes.
-    const payload = Buffer.concat([begin, ...part.map(({ encoded }) => encoded)]);
-    const id = jobs.enqueue(transaction, { kind: fanOutKind, owner: `fan-out/${account}`, payload });
-    const deliveries = part.reduce((sum, plan) => sum + plan.deliveries.length, 0);
-    return Array.from({ length: Math.ceil(deliveries / stepMax) }, (_, step) => fanOutHolder(id, step));
+    const payload = Buffer.concat([begin, ...deliveries.map(({ encoded }) => encoded)]);
+    const memo = event && partMemo({ key, event, deliveries }, remembered.detail.length);
+    return fanOutHolder(jobs.enqueue(transaction, { kind: fanOutKind, owner: `fan-out/${account}`, payload, memo }));
   });
 };
 
-/** Rules together that have about so many deliveries as a part. */
-const partsOf = (plans: readonly RulePlan[]): RulePlan[][] => {
-  const parts: RulePlan[][] = [];
-  let left = 0;
-  for (const plan of plans) {
-    if (plan.deliveries.length === 0) continue;
-    if (left <= 0) {
-      parts.push([]);
-      left = partMax;
+/** The deliveries in parts, each of which one job enqueues. */
+const partsOf = (plans: readonly RulePlan[]): UnorderedPlan[][] => {
+  const parts: UnorderedPlan[][] = [];
+  let bytes = 0;
+  for (const { deliveries } of plans)
+    for (const each of deliveries) {
+      const part = parts.at(-1);
+      bytes += each.encoded.byteLength;
+      if (part !== undefined && part.length < partMax && bytes <= partBytesMax) part.push(each);
+      else {
+        parts.push([each]);
+        bytes = each.encoded.byteLength;
+      }
     }
-    parts.at(-1)?.push(plan);
-    left -= plan.deliveries.length;
-  }
   return parts;
 };
+
+/** Deliveries of an event that one job enqueues. */
+interface Part {
+  readonly key: EventKey;
+  readonly event: EncodedEvent;
+  readonly deliveries: readonly PlannedDelivery[];
+}
+
+/** The memo of a part that is enqueued right after its event was put. Its deliveries are those of compiled rules. */
+const partMemo = (part: Part, bytes: number): JobMemo => ({ value: part, bytes });
 
 /** Names an event in its deliveries. `remembered` is the event as it is stored, for attempts that need not read it. */
 export const encodeEvent = (key: EventKey, remembered?: EventRecord): EncodedEvent => ({
@@ -95,36 +104,29 @@ interface EncodedEvent {
   readonly remembered: RememberedEvent | undefined;
 }
 
-/**
- * Enqueues the deliveries of one part in steps, each exactly once. After each it pauses for as long as that took, so
- * that events which arrive meanwhile have at least half of the time.
- */
+/** Enqueues the deliveries of one part, in the transaction that ends its job: each exactly once. */
 export const fanOutHandler =
-  (app: Pick<Application, "store" | "jobs" | "clock" | "limits">): JobHandler =>
-  async (job, { signal }) => {
-    const { store, jobs, clock, limits } = app;
-    const { account, ingestedMs, eventId, deliveries } = fromBinary(FanOutRecordSchema, job.payload);
-    const key = { account, ingestedMs: Number(ingestedMs), eventId };
-    // Read once for all deliveries of the part. What is encrypted in the database is not kept in memory in clear.
-    const found = await store.read((reader) => findEvent(reader, key));
-    const event = encodeEvent(key, found?.sealed === undefined ? found : undefined);
-    for (let step = 0; step * stepMax < deliveries.length; step += 1) {
-      signal.throwIfAborted();
-      const holder = fanOutHolder(job.id, step);
-      const beginMs = performance.now();
-      await store.transact(async (transaction) => {
-        // If it has no holder any more, an earlier run has made this step.
-        if (!(await isHeldBy(transaction, key, holder))) return;
-        for (const each of deliveries.slice(step * stepMax, (step + 1) * stepMax))
-          holdEvent(transaction, key, enqueueDelivery(jobs, transaction, event, each));
-        await releaseEvent(transaction, key, holder, clock.now() - limits.eventLogMs);
-      });
-      await delay(performance.now() - beginMs);
-    }
-    return { done: true };
+  (app: Pick<Application, "store" | "jobs">): JobHandler =>
+  async (job) => {
+    const { key, event, deliveries } = (job.memo?.value as Part | undefined) ?? (await readPart(app, job));
+    return {
+      done: true,
+      apply: (transaction) => {
+        const holders = deliveries.map((each) => enqueueDelivery(app.jobs, transaction, event, each));
+        passHold(transaction, key, fanOutHolder(job.id), holders);
+      },
+    };
   };
 
-const fanOutHolder = (jobId: string, step: number): string => `fan-out:${jobId}/${step}`;
+/** Reads an event once for all deliveries. What is encrypted in the database is not kept in memory in clear. */
+const readPart = async ({ store }: Pick<Application, "store">, job: Job): Promise<Part> => {
+  const { account, ingestedMs, eventId, deliveries } = fromBinary(FanOutRecordSchema, job.payload);
+  const key = { account, ingestedMs: Number(ingestedMs), eventId };
+  const found = await store.read((reader) => findEvent(reader, key));
+  return { key, event: encodeEvent(key, found?.sealed === undefined ? found : undefined), deliveries };
+};
+
+const fanOutHolder = (jobId: string): string => `fan-out:${jobId}`;
 
 /** Enqueues a delivery; returns the holder that keeps its event in the log. */
 export const enqueueDelivery = (

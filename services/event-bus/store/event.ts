@@ -74,12 +74,12 @@ export const putEvent = (
 export const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
   transaction.put(eventHolders, [account, ingestedMs, eventId, holder], {});
 
-/** Whether a holder has not been removed. */
-export const isHeldBy = async (
-  reader: Reader,
-  { account, ingestedMs, eventId }: EventKey,
-  holder: string,
-): Promise<boolean> => (await reader.get(eventHolders, [account, ingestedMs, eventId, holder])) !== undefined;
+/** Replaces a holder of an event by others. */
+export const passHold = (transaction: Transaction, key: EventKey, holder: string, others: readonly string[]): void => {
+  const { account, ingestedMs, eventId } = key;
+  for (const other of others) holdEvent(transaction, key, other);
+  transaction.delete(eventHolders, [account, ingestedMs, eventId, holder]);
+};
 
 /**
  * Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. Reads
@@ -100,6 +100,9 @@ const deleteUnheld = async (transaction: Transaction, key: EventKey): Promise<vo
   const { account, ingestedMs, eventId } = key;
   if (!(await isHeld(transaction, key))) transaction.delete(events, [account, ingestedMs, eventId]);
 };
+
+const isHeldBy = async (reader: Reader, { account, ingestedMs, eventId }: EventKey, holder: string): Promise<boolean> =>
+  (await reader.get(eventHolders, [account, ingestedMs, eventId, holder])) !== undefined;
 
 /** The holders that were the last ones of events when these were looked at, by the events' names. */
 const lastHolders = new LRUCache<string, string>({ max: 1_000 });

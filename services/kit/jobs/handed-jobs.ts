@@ -68,7 +68,7 @@ export class HandedJobs {
   /** Removes at most `count` jobs of an owner, the oldest first. Its others come after those of all other owners. */
   take(owner: string, count: number): readonly HandedJob[] {
     const line = this.#lines.get(owner);
-    if (line === undefined) return [];
+    if (line === undefined || count <= 0) return [];
     const taken = line.splice(0, count);
     this.#lines.delete(owner);
     if (line.length > 0) this.#lines.set(owner, line);

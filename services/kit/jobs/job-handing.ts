@@ -15,8 +15,14 @@ const startsMax = 64;
 /** About the memory that a job needs besides its payload and its memo. */
 const jobBytes = 512;
 
-/** The part of a pool's places that jobs may take out of turn; of the rest, all owners get their shares in turn. */
+/**
+ * The part of a pool's places that jobs may take out of turn while others wait in the store; of the rest, all owners
+ * get their shares in turn.
+ */
 const poolShare = 0.75;
+
+/** Jobs that may wait in memory for a place of their pool: each run that ends has their owners looked at. */
+const waitingMax = 256;
 
 /** The parts of a runner on which the handing depends. */
 interface HandingParts {
@@ -70,14 +76,17 @@ export class JobHanding {
     // The jobs of a transaction are added one by one, and the first does not start before the last is here.
     await Promise.resolve();
     let left = startsMax;
-    for (const owner of handed.owners) {
-      if (left <= 0) break;
-      const pool = owners.poolOf(owner);
-      const bounds = pools.get(pool) as PoolBounds;
-      const room =
-        rooms.roomNow(owner, bounds, nowMs()) ??
-        (await store.read((reader) => rooms.roomOf(reader, owner, bounds, nowMs())));
-      left -= this.#startOf(owner, pool, room, left);
+    for (let before = Number.POSITIVE_INFINITY; left > 0 && left < before;) {
+      before = left;
+      for (const owner of handed.owners) {
+        if (left <= 0) break;
+        const pool = owners.poolOf(owner);
+        const bounds = pools.get(pool) as PoolBounds;
+        const room =
+          rooms.roomNow(owner, bounds, nowMs()) ??
+          (await store.read((reader) => rooms.roomOf(reader, owner, bounds, nowMs())));
+        left -= this.#startOf(owner, pool, room, left);
+      }
     }
     if (left > 0) return;
     await turn();
@@ -86,11 +95,16 @@ export class JobHanding {
 
   /** Starts at most `count` jobs of an owner in a pool; returns how many. */
   #startOf(owner: string, pool: string, room: OwnerRoom, count: number): number {
-    const { pools, running, handed, nowMs, begin, leave } = this.#parts;
+    const { pools, owners, running, handed, nowMs, begin, leave } = this.#parts;
     const bounds = pools.get(pool) as PoolBounds;
-    const spare = Math.ceil(bounds.concurrency * poolShare) - running.countIn(pool);
-    if (spare <= 0 || bounds.batchMax !== undefined) return this.#leave(owner);
-    const taken = handed.take(owner, Math.max(0, Math.min(count, spare, room.count)));
+    // Then nobody waits for the places that are kept for jobs in the store.
+    const isAlone = !owners.hasAny(pool);
+    const spare = Math.ceil(bounds.concurrency * (isAlone ? 1 : poolShare)) - running.countIn(pool);
+    const mayWait = isAlone && handed.count <= waitingMax;
+    if (bounds.batchMax !== undefined || (spare <= 0 && !mayWait)) return this.#leave(owner);
+    // A lone owner still gets all places, and none gets far ahead.
+    const share = Math.ceil(spare / 4);
+    const taken = handed.take(owner, Math.min(count, share, room.count));
     for (const each of taken)
       if (running.mayBegin(each.lease, nowMs())) begin(each.lease, pool);
       else leave(each);

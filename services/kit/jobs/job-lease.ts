@@ -1,5 +1,9 @@
-import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { create } from "@bufbuild/protobuf";
+
+import type { JobBody, JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { JobBodySchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import { currentTrace } from "../trace/current-trace.ts";
+import { formatTraceparent } from "../trace/trace-context.ts";
 import type { Job, NewJob } from "./job.ts";
 
 /** The right to run a job; in a shared queue until an instant. */
@@ -56,6 +60,13 @@ export const leaseOf = (id: string, { kind, owner, payload, memo }: NewJob, stat
   const sinceMs = Number(state.sinceMs);
   const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
   return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state), isNew: true };
+};
+
+/** The body of a job that is enqueued now, in the present trace. */
+export const bodyOf = ({ payload }: Pick<NewJob, "payload">): JobBody => {
+  const trace = currentTrace();
+  const traced = trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
+  return create(JobBodySchema, { payload, ...traced });
 };
 
 /** The end of a job's age; infinite: it has none. */

@@ -1,14 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 
 import type { JobBody, JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
-import { JobBodySchema, JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
-import { currentTrace } from "../trace/current-trace.ts";
-import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
+import { parseTrace } from "../trace/trace-context.ts";
 import type { Instants } from "./due-instants.ts";
 import type { Job, NewJob } from "./job.ts";
 import type { GiveBack, Lease, ReadyKey, RunningHere, TakeBegin, TakeOptions } from "./job-lease.ts";
-import { expiresOf, leaseOf } from "./job-lease.ts";
+import { bodyOf, expiresOf, leaseOf } from "./job-lease.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
 
@@ -62,8 +61,11 @@ export interface QueueUse {
   readonly isShared: boolean;
 }
 
-/** Bodies up to this size are stored with their job's state, which saves a record. */
+/** Payloads up to this size are stored with their job's state, which saves a record. */
 const inlineBytesMax = 4_096;
+
+/** Payloads up to this size are stored with the state of a new job, which is seldom written again. */
+const newBytesMax = 65_536;
 
 /** How long a job whose kind has no handler is put off. */
 export const unknownKindDelayMs = 60_000;
@@ -105,18 +107,20 @@ export class JobQueue {
       expiresMs: BigInt(expiresMs ?? 0),
       runner: this.#use.isShared ? "" : this.#newName(),
     });
-    const body = create(JobBodySchema, { payload: job.payload, ...traceMembers() });
-    if (job.payload.byteLength <= inlineBytesMax) state.body = body;
-    else tx.put(this.#tables.bodies, [id], body);
+    state.body = bodyOf(job);
     // The job that it replaces may have had a record.
-    if (state.body !== undefined && job.id !== undefined) tx.delete(this.#tables.bodies, [id]);
-    if (job.id !== undefined) tx.delete(this.#tables.fresh, [id]);
-    const isNew = isWanted && isReady && state.body !== undefined && job.id === undefined && !this.#use.isShared;
+    if (job.id !== undefined) {
+      tx.delete(this.#tables.bodies, [id]);
+      tx.delete(this.#tables.fresh, [id]);
+    }
+    const mayBeNew = isReady && job.id === undefined && job.payload.byteLength <= newBytesMax && !this.#use.isShared;
+    const isNew = isWanted && mayBeNew;
     if (isNew) {
       state.place = JobPlace.READY;
       state.atMs = BigInt(atMs);
       tx.put(this.#tables.fresh, [id], state);
     } else {
+      this.#putBody(tx, id, state);
       if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
       this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
     }
@@ -358,9 +362,17 @@ export class JobQueue {
   }
 
   /** Removes the record of a new job, which from now on is found by the end of its age. */
-  #moveNew(tx: Transaction, id: string, { expiresMs }: JobState): void {
+  #moveNew(tx: Transaction, id: string, state: JobState): void {
     tx.delete(this.#tables.fresh, [id]);
-    if (expiresMs > 0n) tx.put(this.#tables.expiring, [Number(expiresMs), id], {});
+    this.#putBody(tx, id, state);
+    if (state.expiresMs > 0n) tx.put(this.#tables.expiring, [Number(state.expiresMs), id], {});
+  }
+
+  /** A large body gets a record of its own, because the state is written with every change of a queue. */
+  #putBody(tx: Transaction, id: string, state: JobState): void {
+    if (state.body === undefined || state.body.payload.byteLength <= inlineBytesMax) return;
+    tx.put(this.#tables.bodies, [id], state.body);
+    delete state.body;
   }
 
   #newName(): string {
@@ -385,9 +397,3 @@ export class JobQueue {
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
 }
-
-/** The members of a job's body for the trace in which it is enqueued. */
-const traceMembers = (): { traceParent?: string; traceState?: string } => {
-  const trace = currentTrace();
-  return trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
-};

@@ -19,7 +19,7 @@ import { defineTable, integer, text } from "../store/table.ts";
  * | base+5 | expires (ms), id     | the job whose age ends next comes first                                    |
  * | base+6 | id                   | new: jobs that are in the memory of their process; read at a start only    |
  *
- * A small job that its process is about to run has one record, among the new ones: its state with its body. It is moved
+ * A job that its process is about to run has one record, among the new ones: its state with its body. It is moved
  * to the other tables if it is not done after its first run, has no room in memory, or is found at the next start.
  * A job that runs in a queue of one process stays among the new ones or the ready ones.
  *

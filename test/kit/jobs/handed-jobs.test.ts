@@ -91,6 +91,20 @@ describe("a job that was just enqueued", () => {
     expect(jobs.stats().running).toBe(8);
   });
 
+  it("waits in memory for a place of its pool as long as nobody waits in the store, and is not read", async () => {
+    const { jobs, held, enqueue, scanned } = await countingHarness({ concurrency: 1 });
+    const before = scanned();
+    await enqueue(jobOf("alice"), jobOf("alice"), jobOf("alice"), jobOf("bob"));
+    for (let ended = 0; ended < 4; ended += 1) {
+      await started(held, ended + 1);
+      expect(jobs.stats().running).toBe(1);
+      held[ended]?.end({ done: true });
+    }
+    await jobs.idle();
+    expect(held.map(({ job }) => job.owner)).toEqual(["alice", "bob", "alice", "alice"]);
+    expect(scanned() - before).toBe(0);
+  });
+
   it("is run once, however many come at a time", async () => {
     const { store, jobs, noted, enqueue } = await countingHarness({ concurrency: 16, concurrencyPerOwner: 4 });
     await Promise.all(

@@ -27,6 +27,23 @@ describe("a job that starts from memory", () => {
     expect(store.stats().writtenBytes - writtenBytes).toBeLessThan(64);
   });
 
+  it("is one record with a payload of up to 64 KiB too, and two once it has failed", async () => {
+    const { store, clock, jobs, held, enqueue } = await startedHarness();
+    const large = new Uint8Array(65_536).fill(7);
+    await enqueue({ ...jobOf("alice"), payload: large });
+    await started(held, 1);
+    expect(await leftovers(store)).toEqual({ jobs_new: 1 });
+    held[0]?.end({ retry: true, reason: "busy" });
+    await jobs.idle();
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_scheduled: 1 });
+    clock.advance(1_000);
+    const [, again] = await started(held, 2);
+    expect(again?.job.payload).toEqual(large);
+    again?.end({ done: true });
+    await jobs.idle();
+    expect(await leftovers(store)).toEqual({});
+  });
+
   it("is found and cancelled like any other", async () => {
     const { store, jobs, held, enqueue } = await startedHarness();
     await enqueue(jobOf("alice"));
