@@ -6,7 +6,16 @@ import type { Store } from "../../services/kit/store/store.ts";
 import type { Table } from "../../services/kit/store/table.ts";
 import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
-import { accessKeys, accounts, groups, identityProviders, policies, roles, users } from "./store/layout.ts";
+import {
+  accessKeys,
+  accounts,
+  groups,
+  identityProviders,
+  instanceProfiles,
+  policies,
+  roles,
+  users,
+} from "./store/layout.ts";
 
 /** Everything that was created at run time, as of now. */
 export interface IdentityStates {
@@ -113,6 +122,7 @@ const tables = {
   policy: policies,
   accessKey: accessKeys,
   identityProvider: identityProviders,
+  instanceProfile: instanceProfiles,
 };
 
 /** The kinds share the form of their keys; the record belongs to its kind by construction. */

@@ -8,6 +8,8 @@ export const limits = {
   groupsPerUserMax: 10,
   attachedPoliciesMax: 10,
   policyVersionsMax: 5,
+  instanceProfilesMax: 1_000,
+  rolesPerInstanceProfileMax: 1,
   identityProvidersMax: 100,
   clientIdsPerProviderMax: 100,
   thumbprintsPerProviderMax: 5,

@@ -7,6 +7,7 @@ import {
   AccessKeyRecordSchema,
   AccountRecordSchema,
   GroupRecordSchema,
+  InstanceProfileRecordSchema,
   OpenIdConnectProviderRecordSchema,
   PolicyRecordSchema,
   RoleRecordSchema,
@@ -42,6 +43,7 @@ const schemas = {
   policy: PolicyRecordSchema,
   accessKey: AccessKeyRecordSchema,
   identityProvider: OpenIdConnectProviderRecordSchema,
+  instanceProfile: InstanceProfileRecordSchema,
 };
 
 type Message = MessageInitShape<typeof WatchIdentitiesResponseSchema>;

@@ -15,7 +15,13 @@ import {
   rotateAccessKey,
   updateAccessKey,
 } from "./operations/access-key.ts";
-import { createAccount, deleteAccount, listAccounts } from "./operations/account.ts";
+import {
+  createAccount,
+  deleteAccount,
+  getAccountSummary,
+  listAccountAliases,
+  listAccounts,
+} from "./operations/account.ts";
 import {
   addUserToGroup,
   createGroup,
@@ -28,6 +34,16 @@ import {
 } from "./operations/group.ts";
 import { heldPolicyOperations } from "./operations/held-policy.ts";
 import {
+  addRoleToInstanceProfile,
+  createInstanceProfile,
+  deleteInstanceProfile,
+  getInstanceProfile,
+  instanceProfileTags,
+  listInstanceProfiles,
+  listInstanceProfilesForRole,
+  removeRoleFromInstanceProfile,
+} from "./operations/instance-profile.ts";
+import {
   addClientIDToOpenIDConnectProvider,
   createOpenIDConnectProvider,
   deleteOpenIDConnectProvider,
@@ -37,6 +53,17 @@ import {
   removeClientIDFromOpenIDConnectProvider,
   updateOpenIDConnectProviderThumbprint,
 } from "./operations/open-id-connect-provider.ts";
+import {
+  deleteAccountPasswordPolicy,
+  deleteLoginProfile,
+  getAccountPasswordPolicy,
+  getLoginProfile,
+  listMFADevices,
+  listServiceSpecificCredentials,
+  listSigningCertificates,
+  listSSHPublicKeys,
+  listVirtualMFADevices,
+} from "./operations/other-credential.ts";
 import {
   createPolicy,
   deletePolicy,
@@ -56,7 +83,6 @@ import {
   createRole,
   deleteRole,
   getRole,
-  listInstanceProfilesForRole,
   listRoles,
   roleTags,
   updateAssumeRolePolicy,
@@ -124,6 +150,15 @@ export const identityHandlers = guarded(
     untagRole: roleTags.untag,
     listRoleTags: roleTags.list,
     listInstanceProfilesForRole,
+    createInstanceProfile,
+    getInstanceProfile,
+    listInstanceProfiles,
+    addRoleToInstanceProfile,
+    removeRoleFromInstanceProfile,
+    deleteInstanceProfile,
+    tagInstanceProfile: instanceProfileTags.tag,
+    untagInstanceProfile: instanceProfileTags.untag,
+    listInstanceProfileTags: instanceProfileTags.list,
     createOpenIDConnectProvider,
     getOpenIDConnectProvider,
     listOpenIDConnectProviders,
@@ -134,6 +169,13 @@ export const identityHandlers = guarded(
     tagOpenIDConnectProvider: openIDConnectProviderTags.tag,
     untagOpenIDConnectProvider: openIDConnectProviderTags.untag,
     listOpenIDConnectProviderTags: openIDConnectProviderTags.list,
+    getLoginProfile,
+    deleteLoginProfile,
+    listMFADevices,
+    listVirtualMFADevices,
+    listSSHPublicKeys,
+    listSigningCertificates,
+    listServiceSpecificCredentials,
     putUserPolicy: ofUser.put,
     getUserPolicy: async (request: GetUserPolicyRequest, context: Context) => {
       const { name: userName, ...policy } = await ofUser.get(request, context);
@@ -164,6 +206,10 @@ export const identityHandlers = guarded(
     attachRolePolicy: ofRole.attach,
     detachRolePolicy: ofRole.detach,
     listAttachedRolePolicies: ofRole.listAttached,
+    getAccountPasswordPolicy,
+    deleteAccountPasswordPolicy,
+    listAccountAliases,
+    getAccountSummary,
     createAccount,
     listAccounts,
     deleteAccount,

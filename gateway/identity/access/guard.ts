@@ -1,20 +1,21 @@
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
+import type { Conditions } from "../../../services/kit/access/call-conditions.ts";
 import { entityTagConditions } from "../../../services/kit/access/call-conditions.ts";
 import { accessRules, decideCall, refuseCall } from "../../../services/kit/access/decide.ts";
 import type { Resource } from "../../../services/kit/access/decide.ts";
 import { asksFor } from "../../../services/kit/access/identity.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { textOf } from "../../../services/kit/access/questions.ts";
-import { entityArn, namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
+import type { EntityKind } from "../../../services/kit/accounts/entity-arn.ts";
+import { entityArn, namedWithPath, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { providerArn } from "../../../services/kit/accounts/provider-arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
 import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Tags } from "../../../services/kit/tags/tags.ts";
 import type { Application, Context } from "../application.ts";
-import type { HolderKind } from "../domain/entities.ts";
 import { commonAccount } from "../domain/common-policies.ts";
 import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
 import { findPolicyByArn } from "../domain/managed-policies.ts";
@@ -48,17 +49,22 @@ export const guard: Guard<Application, undefined> = async (request, context) => 
 };
 
 /**
- * The entity that a question names, with its path in the ARN: one that is created with the path that it is to have; the
- * caller's own user where none is named.
+ * The entity that a question names, with its path in the ARN: one that is created or moved with the path and the name
+ * that it is to have; the caller's own user where none is named.
  */
 const resourceOf = (question: Question, context: Context): Resource => {
   const { accountId } = context.caller;
   const { permission, resource } = question;
-  const [created, ...rest] = permission.template.split("{path}");
-  if (rest.length > 0) {
-    const path = textOf(question, "path");
-    const entity = { name: resource.slice(`${created}${path}`.length), path: path === "" ? "/" : path };
-    return { arn: entityArn(accountId, created as EntityKind, entity), ownerAccountId: accountId };
+  const [, future, pathMember = "", nameMember = ""] = futureEntity.exec(permission.template) ?? [];
+  if (future !== undefined) {
+    const kind = future as EntityKind;
+    const present = pathMember === "path" ? undefined : knownEntity(context, kind, textOf(question, `${kind}_name`));
+    const entity = {
+      name: textOf(question, nameMember) || (present?.name ?? ""),
+      path: textOf(question, pathMember) || (present?.path ?? "/"),
+    };
+    const conditions = tagConditions(context, present?.tags);
+    return { arn: entityArn(accountId, kind, entity), ownerAccountId: accountId, ...conditions };
   }
   if (permission.template === "oidc-provider/{url}")
     return { arn: providerArn(accountId, textOf(question, "url")), ownerAccountId: accountId };
@@ -74,29 +80,51 @@ const resourceOf = (question: Question, context: Context): Resource => {
   }
   const [kind = "", name = ""] = resource.split("/", 2);
   const { arn, tags } = knownEntity(context, kind as EntityKind, name);
-  return { arn, ownerAccountId: accountId, ...tagConditions(context, tags) };
+  const { conditions = noConditions } = tagConditions(context, tags);
+  return {
+    arn,
+    ownerAccountId: accountId,
+    conditions: permission.action === "PassRole" ? new Map([...conditions, ...passedToMachines]) : conditions,
+  };
 };
 
-type EntityKind = HolderKind | "policy";
+const noConditions: Conditions = new Map();
+
+/** What instance profiles give roles to. */
+const passedToMachines: Conditions = new Map([["iam:passedtoservice", ["ec2.amazonaws.com"]]]);
+
+/** The template of an entity by members with the path and the name that it is to have. */
+const futureEntity = /^([a-z-]+)\{(path|new_path)\}\{([a-z_]+)\}$/;
 
 /** An entity as policies ask for it. */
 interface KnownEntity {
   readonly arn: string;
+  readonly name: string;
+  readonly path: string;
   readonly tags?: Tags | undefined;
 }
 
-const knownEntity = ({ app, caller }: Context, kind: EntityKind, given: string): KnownEntity => {
+const knownEntity = (context: Context, kind: EntityKind, given: string): KnownEntity => {
+  const { app, caller } = context;
   const { accountId } = caller;
   const name = given === "" && kind === "user" ? (callersOwnUser(caller) ?? "") : given;
-  if (kind === "user" && name === "") return { arn: `arn:aws:iam::${accountId}:root` };
+  if (kind === "user" && name === "") return { arn: `arn:aws:iam::${accountId}:root`, name, path: "/" };
   const user = kind === "user" ? findDeclaredUser(app.accounts, accountId, name) : undefined;
-  if (user !== undefined) return { arn: entityArn(accountId, "user", namedWithPath(user.name)), tags: user.tags };
+  if (user !== undefined) return { ...placed(accountId, kind, namedWithPath(user.name)), tags: user.tags };
   const role = kind === "role" ? findDeclaredRole(app.accounts, accountId, name) : undefined;
-  if (role !== undefined) return role;
-  const record = app.identities.state(accountId)[kind].get(name.toLowerCase());
+  if (role !== undefined)
+    return { ...placed(accountId, kind, namedWithPath(pathNameOfArn(role.arn))), tags: role.tags };
+  const state = app.identities.state(accountId);
+  const record = state[kind === "instance-profile" ? "instanceProfile" : kind].get(name.toLowerCase());
   const tags = record !== undefined && "tags" in record ? record.tags : undefined;
-  return { arn: entityArn(accountId, kind, record ?? { name }), tags };
+  return { ...placed(accountId, kind, record ?? { name, path: "/" }), tags };
 };
+
+const placed = (accountId: string, kind: EntityKind, { name, path }: Pick<KnownEntity, "name" | "path">) => ({
+  arn: entityArn(accountId, kind, { name, path }),
+  name,
+  path,
+});
 
 /** The tags as conditions, where a policy of the caller asks for any. */
 const tagConditions = ({ caller }: Context, tags: Tags | undefined): Pick<Resource, "conditions"> =>

@@ -2,6 +2,7 @@ import type {
   AccessKeyRecord,
   AccountRecord,
   GroupRecord,
+  InstanceProfileRecord,
   OpenIdConnectProviderRecord,
   PolicyRecord,
   RoleRecord,
@@ -17,6 +18,7 @@ interface Records {
   readonly policy: PolicyRecord;
   readonly accessKey: AccessKeyRecord;
   readonly identityProvider: OpenIdConnectProviderRecord;
+  readonly instanceProfile: InstanceProfileRecord;
 }
 
 export type Kind = keyof Records;
@@ -46,6 +48,7 @@ export const emptyState: AccountState = {
   policy: new Map(),
   accessKey: new Map(),
   identityProvider: new Map(),
+  instanceProfile: new Map(),
 };
 
 /** The state after the changes. */

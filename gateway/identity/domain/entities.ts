@@ -1,6 +1,7 @@
 import type {
   GroupRecord,
   HeldPolicies,
+  InstanceProfileRecord,
   PolicyRecord,
   RoleRecord,
   UserRecord,
@@ -23,14 +24,24 @@ export const findDeclaredUser = (accounts: DeclaredAccounts, accountId: string, 
 export const findDeclaredRole = (accounts: DeclaredAccounts, accountId: string, name: string): Role | undefined =>
   accounts.listRoles(accountId).find((role) => role.name.toLowerCase() === name.toLowerCase());
 
+/** The kinds of entities that are found by their names, as refusals call them. */
+const kindNames = {
+  user: "user",
+  group: "group",
+  role: "role",
+  policy: "policy",
+  instanceProfile: "instance profile",
+} as const;
+type NamedKind = keyof typeof kindNames;
+
 /** The record of a kind by its name in any case. Throws NO_SUCH_ENTITY. */
-export const getRecord = <K extends HolderKind | "policy">(
+export const getRecord = <K extends NamedKind>(
   state: AccountState,
   kind: K,
   name: string,
 ): AccountState[K] extends ReadonlyMap<string, infer Found> ? Found : never => {
   const found = state[kind].get(name.toLowerCase());
-  if (found === undefined) throw noSuch(kind, name);
+  if (found === undefined) throw noSuch(kindNames[kind], name);
   return found as ReturnType<typeof getRecord<K>>;
 };
 
@@ -61,13 +72,13 @@ export const assertFree = (
   accounts: DeclaredAccounts,
   accountId: string,
   state: AccountState,
-  kind: HolderKind | "policy",
+  kind: NamedKind,
   name: string,
   max: number,
 ): void => {
   if (state[kind].has(name.toLowerCase()) || isDeclared(accounts, accountId, kind, name))
-    throw fault(ErrorReason.ENTITY_EXISTS, { kind, entity: name });
-  if (state[kind].size >= max) throw exceeded(`${kind} count per account`, max);
+    throw fault(ErrorReason.ENTITY_EXISTS, { kind: kindNames[kind], entity: name });
+  if (state[kind].size >= max) throw exceeded(`${kindNames[kind]} count per account`, max);
 };
 
 const isDeclared = (accounts: DeclaredAccounts, accountId: string, kind: string, name: string): boolean =>
@@ -87,6 +98,10 @@ export const policyByArn = (accountId: string, state: AccountState, policyArn: s
   if (found === undefined) throw noSuch("policy", policyArn);
   return found;
 };
+
+/** The instance profiles that have a role. */
+export const profilesOfRole = ({ instanceProfile }: AccountState, roleName: string): InstanceProfileRecord[] =>
+  [...instanceProfile.values()].filter((profile) => profile.roleName === roleName);
 
 /** The policies that a record holds. */
 export const heldBy = (holder: Holder): HeldPolicies => holder.policies!;

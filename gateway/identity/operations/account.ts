@@ -6,12 +6,17 @@ import { AccountRecordSchema } from "../../../gen/quartet/identity/storage/v1/re
 import type {
   CreateAccountRequest,
   DeleteAccountRequest,
+  GetAccountSummaryRequest,
+  ListAccountAliasesRequest,
   ListAccountsRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { namedWithPath } from "../../../services/kit/accounts/entity-arn.ts";
+import { providerName } from "../../../services/kit/accounts/provider-arn.ts";
 import type { Context } from "../application.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import type { Change } from "../domain/account-state.ts";
 import { conflict, noSuch } from "../domain/entities.ts";
+import { limits } from "../limits.ts";
 import { pageOf } from "./listing.ts";
 import { newAccessKey } from "./access-key.ts";
 
@@ -52,11 +57,58 @@ export const listAccounts = async (request: ListAccountsRequest, context: Contex
 export const deleteAccount = async ({ accountId = "" }: DeleteAccountRequest, { app }: Context) =>
   app.identities.change(accountId, (state) => {
     if (!state.account.has(accountId)) throw noSuch("account", accountId);
-    if (state.user.size + state.group.size + state.role.size + state.policy.size > 0)
-      throw conflict("delete the users, groups, roles and policies of the account");
+    const { user, group, role, policy, identityProvider, instanceProfile } = state;
+    if ([user, group, role, policy, identityProvider, instanceProfile].some(({ size }) => size > 0))
+      throw conflict("delete the users, groups, roles, policies, providers and instance profiles of the account");
     const keys = [...state.accessKey.keys()].map((name): Change => ({ kind: "accessKey", name, record: undefined }));
     return { changes: [{ kind: "account", name: accountId, record: undefined }, ...keys], result: {} };
   });
+
+/** Lists nothing. */
+export const listAccountAliases = async (_request: ListAccountAliasesRequest) => ({
+  accountAliases: [],
+  isTruncated: false,
+});
+
+/** Counts what the account has. A declared user or role hides a stored one of its name. */
+export const getAccountSummary = async (_request: GetAccountSummaryRequest, { app, caller }: Context) => {
+  const { accountId } = caller;
+  const { user, group, role, policy, instanceProfile, identityProvider } = app.identities.state(accountId);
+  const users = app.accounts.listUsers(accountId).map((declared) => namedWithPath(declared.name).name);
+  const roles = app.accounts.listRoles(accountId).map((declared) => declared.name);
+  const providers = app.accounts.listIdentityProviders(accountId).map(({ issuer }) => providerName(issuer));
+  const countOf = (declared: readonly string[], stored: ReadonlyMap<string, unknown>): number =>
+    new Set([...declared.map((name) => name.toLowerCase()), ...stored.keys()]).size;
+  return {
+    summaryMap: {
+      Users: countOf(users, user),
+      UsersQuota: limits.usersMax,
+      Groups: group.size,
+      GroupsQuota: limits.groupsMax,
+      GroupsPerUserQuota: limits.groupsPerUserMax,
+      Roles: countOf(roles, role),
+      RolesQuota: limits.rolesMax,
+      Policies: policy.size,
+      PoliciesQuota: limits.policiesMax,
+      PolicySizeQuota: limits.managedPolicyCharactersMax,
+      VersionsPerPolicyQuota: limits.policyVersionsMax,
+      AttachedPoliciesPerUserQuota: limits.attachedPoliciesMax,
+      AttachedPoliciesPerGroupQuota: limits.attachedPoliciesMax,
+      AttachedPoliciesPerRoleQuota: limits.attachedPoliciesMax,
+      UserPolicySizeQuota: limits.inlinePoliciesCharactersMax.user,
+      GroupPolicySizeQuota: limits.inlinePoliciesCharactersMax.group,
+      RolePolicySizeQuota: limits.inlinePoliciesCharactersMax.role,
+      AssumeRolePolicySizeQuota: limits.trustPolicyCharactersMax,
+      InstanceProfiles: instanceProfile.size,
+      InstanceProfilesQuota: limits.instanceProfilesMax,
+      Providers: countOf(providers, identityProvider),
+      AccessKeysPerUserQuota: limits.keysPerUserMax,
+      AccountMFAEnabled: 0,
+      MFADevices: 0,
+      MFADevicesInUse: 0,
+    },
+  };
+};
 
 /** Grants name accounts by their addresses, in any case. */
 const isTaken = ({ app }: Context, email: string): boolean => {

@@ -8,7 +8,6 @@ import type {
   CreateRoleRequest,
   DeleteRoleRequest,
   GetRoleRequest,
-  ListInstanceProfilesForRoleRequest,
   ListRolesRequest,
   UpdateAssumeRolePolicyRequest,
   UpdateRoleDescriptionRequest,
@@ -25,8 +24,9 @@ import {
   exceeded,
   findDeclaredRole,
   getChangeable,
-  getRecord,
   heldBy,
+  noSuch,
+  profilesOfRole,
   refuseBoundary,
   withTags,
 } from "../domain/entities.ts";
@@ -120,6 +120,7 @@ export const deleteRole = async ({ roleName = "" }: DeleteRoleRequest, { app, ca
     const role = getChangeable(app.accounts, caller.accountId, state, "role", roleName);
     if (Object.keys(heldBy(role).inline).length > 0) throw conflict("delete policies");
     if (heldBy(role).attached.length > 0) throw conflict("detach all policies");
+    if (profilesOfRole(state, role.name).length > 0) throw conflict("remove roles from instance profile");
     return { changes: [{ kind: "role", name: role.name.toLowerCase(), record: undefined }], result: {} };
   });
 
@@ -131,15 +132,6 @@ export const roleTags = tagOperations({
     getChangeable(app.accounts, caller.accountId, state, "role", roleName),
   read: (context, { roleName = "" }) => roleMessage(context, roleName).tags,
 });
-
-/** Lists nothing, of a role that is there. Refuses: NO_SUCH_ENTITY. */
-export const listInstanceProfilesForRole = async (
-  { roleName = "" }: ListInstanceProfilesForRoleRequest,
-  context: Context,
-) => {
-  roleMessage(context, roleName);
-  return { instanceProfiles: [], isTruncated: false };
-};
 
 /** The role as it is after the change. */
 const changeRole = ({ app, caller }: Context, roleName: string, change: (role: RoleRecord) => RoleRecord) =>
@@ -158,10 +150,17 @@ const checkedTrust = (document: string): string => {
 };
 
 /** A role, also one that is declared. Throws NO_SUCH_ENTITY. */
-const roleMessage = ({ app, caller: { accountId } }: Context, roleName: string) => {
+export const roleMessage = (context: Context, roleName: string) => {
+  const found = findRoleMessage(context, roleName);
+  if (found === undefined) throw noSuch("role", roleName);
+  return found;
+};
+
+export const findRoleMessage = ({ app, caller: { accountId } }: Context, roleName: string) => {
   const declared = findDeclaredRole(app.accounts, accountId, roleName);
   if (declared !== undefined) return declaredRole(declared);
-  return storedRole(accountId, getRecord(app.identities.state(accountId), "role", roleName));
+  const stored = app.identities.state(accountId).role.get(roleName.toLowerCase());
+  return stored === undefined ? undefined : storedRole(accountId, stored);
 };
 
 const storedRole = (accountId: string, record: RoleRecord) => ({

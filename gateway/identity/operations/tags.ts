@@ -20,7 +20,7 @@ interface Tagged {
 
 /** How the tags of one kind of entity are found. */
 interface TaggedKind<Request> {
-  readonly kind: "user" | "role" | "policy" | "identityProvider";
+  readonly kind: "user" | "role" | "policy" | "identityProvider" | "instanceProfile";
   /** What the request names, for the pages of its tags. */
   nameOf(request: Request): string | undefined;
   /** The entity that is changed. Throws DECLARED_ENTITY and NO_SUCH_ENTITY. */

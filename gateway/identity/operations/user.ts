@@ -127,7 +127,7 @@ export const userTags = tagOperations({
 const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });
 
 /** A user, also one that is declared. Throws NO_SUCH_ENTITY. */
-const userMessage = ({ app, caller: { accountId } }: Context, name: string) => {
+export const userMessage = ({ app, caller: { accountId } }: Context, name: string) => {
   const declared = findDeclaredUser(app.accounts, accountId, name);
   if (declared !== undefined) return declaredUser(accountId, declared);
   return storedUser(accountId, getRecord(app.identities.state(accountId), "user", name));

@@ -10,6 +10,7 @@
  *   14  policies          account, name            -> PolicyRecord
  *   15  access_keys       account, access key id   -> AccessKeyRecord
  *   16  identity_providers account, name          -> OpenIdConnectProviderRecord
+ *   17  instance_profiles account, name           -> InstanceProfileRecord
  *   20  key_uses          account, access key id   -> KeyUseRecord
  *
  * Names are in lower case, because they are unique whatever their case; the records have them as they were given. All
@@ -21,6 +22,7 @@ import {
   AccountRecordSchema,
   DataKeyRecordSchema,
   GroupRecordSchema,
+  InstanceProfileRecordSchema,
   KeyUseRecordSchema,
   OpenIdConnectProviderRecordSchema,
   PolicyRecordSchema,
@@ -152,6 +154,20 @@ export const identityProviders = defineTable({
 });
 
 /**
+ * Instance profiles.
+ * Sorted so that the instance profiles of an account are together.
+ *
+ *     instance_profiles/"111122223333"/"web"
+ *     0011 31313131323232323333333300 77656200
+ */
+export const instanceProfiles = defineTable({
+  number: 17,
+  name: "instance_profiles",
+  key: [text("account"), text("name")],
+  value: InstanceProfileRecordSchema,
+});
+
+/**
  * The last uses of access keys, also of keys that are declared elsewhere. Written a minute after a use at the latest.
  * Sorted so that each is found by its key.
  *
@@ -176,6 +192,7 @@ export const layout = [
   policies,
   accessKeys,
   identityProviders,
+  instanceProfiles,
   keyUses,
 ] as const;
 

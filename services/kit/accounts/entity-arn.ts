@@ -18,8 +18,11 @@ export const namedWithPath = (named: string): Required<Named> => {
 };
 
 /** `arn:aws:iam::111122223333:user/team/alice`. */
-export const entityArn = (accountId: string, kind: "user" | "group" | "role" | "policy", entity: Named): string =>
+export const entityArn = (accountId: string, kind: EntityKind, entity: Named): string =>
   `arn:aws:iam::${accountId}:${kind}/${pathName(entity)}`;
+
+/** A kind of entity as ARNs write it. */
+export type EntityKind = "user" | "group" | "role" | "policy" | "instance-profile";
 
 /** The name with its path of an entity by its ARN: `team/reader` of `arn:aws:iam::111122223333:role/team/reader`. */
 export const pathNameOfArn = (entity: string): string => {

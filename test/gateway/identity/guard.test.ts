@@ -11,6 +11,7 @@ const members = {
   userName: "alice",
   groupName: "team",
   roleName: "reader",
+  instanceProfileName: "web",
   policyName: "own",
   policyArn: "arn:aws:iam::000000000000:policy/reading",
   accessKeyId: "AKIA0000000000000000",
@@ -21,14 +22,15 @@ const members = {
   tags: [{ key: "team", value: "sales" }],
 };
 
+/** The operations that need two permissions. */
+const withTwo = new Set(["UpdateUser", "RotateAccessKey", "UpdateGroup", "AddRoleToInstanceProfile"]);
+
 test("no operation on identities is reached without each of its permissions, and every one with them", async () => {
   const identity = await openIdentity();
   onTestFinished(identity.close);
   const lines = await decisionsByPermission(IdentityService, "iam", { guard, app: identity.app, members });
   // A user with nothing, with all that is declared, and without each of them in turn.
-  expect(lines).toEqual(
-    IdentityService.methods.map(({ name }) => `${name} ${name === "RotateAccessKey" ? "-+--" : "-+-"}`),
-  );
+  expect(lines).toEqual(IdentityService.methods.map(({ name }) => `${name} ${withTwo.has(name) ? "-+--" : "-+-"}`));
 });
 
 test("policies ask for the tags of the user, role or policy that is meant, under both keys", async () => {
@@ -71,6 +73,44 @@ test("policies ask for the tags of the user, role or policy that is meant, under
         request,
         outcome,
       ]);
+});
+
+test("whoever moves or renames a user or a group needs the permission on both ARNs", async () => {
+  const identity = await openIdentity();
+  onTestFinished(identity.close);
+  await identity.call("createUser", { userName: "alice", path: "/sea/" });
+  await identity.call("createGroup", { groupName: "crew", path: "/sea/" });
+  const mover = (...resources: string[]) =>
+    userCaller(shop, "bob", [
+      document({
+        Action: ["iam:UpdateUser", "iam:UpdateGroup"],
+        Resource: resources.map((resource) => `arn:aws:iam::${shop}:${resource}`),
+      }),
+    ]);
+  const outcomeOf = (operation: "updateUser" | "updateGroup", request: object, resources: readonly string[]) =>
+    identity.call(operation, request, mover(...resources)).then(
+      () => "done",
+      (error: unknown) => (error as { facts: { reason: string } }).facts.reason,
+    );
+  // the operation, its request, the resources on which the caller may, the outcome
+  const asked = [
+    ["updateUser", { userName: "alice", newPath: "/land/" }, ["user/sea/*"], "ACCESS_DENIED"],
+    ["updateUser", { userName: "alice", newPath: "/land/" }, ["user/land/*"], "ACCESS_DENIED"],
+    ["updateUser", { userName: "alice", newUserName: "ann" }, ["user/sea/alice"], "ACCESS_DENIED"],
+    ["updateUser", { userName: "alice", newUserName: "ann" }, ["user/sea/alice", "user/ann"], "ACCESS_DENIED"],
+    ["updateUser", { userName: "alice", newUserName: "ann" }, ["user/sea/*"], "done"],
+    ["updateUser", { userName: "ann", newPath: "/land/" }, ["user/sea/ann", "user/land/ann"], "done"],
+    ["updateGroup", { groupName: "crew", newPath: "/land/" }, ["group/sea/*"], "ACCESS_DENIED"],
+    ["updateGroup", { groupName: "crew", newGroupName: "all" }, ["group/sea/crew"], "ACCESS_DENIED"],
+    ["updateGroup", { groupName: "crew", newPath: "/", newGroupName: "all" }, ["group/sea/crew", "group/all"], "done"],
+  ] as const;
+  for (const [operation, request, resources, outcome] of asked)
+    expect([operation, request, resources, await outcomeOf(operation, request, resources)]).toEqual([
+      operation,
+      request,
+      resources,
+      outcome,
+    ]);
 });
 
 const document = (more: object): string =>

@@ -6,6 +6,7 @@ import {
   dataKeys,
   groups,
   identityProviders,
+  instanceProfiles,
   keyUses,
   pageTokenKeys,
   policies,
@@ -30,6 +31,7 @@ describe("the store of identities", () => {
     ["policies", keyBytes(policies, [shop, "read"]), `000e${shopHex}7265616400`],
     ["access_keys", keyBytes(accessKeys, [shop, "AKIAA"]), `000f${shopHex}414b49414100`],
     ["identity_providers", keyBytes(identityProviders, [shop, "a.example"]), `0010${shopHex}612e6578616d706c6500`],
+    ["instance_profiles", keyBytes(instanceProfiles, [shop, "web"]), `0011${shopHex}77656200`],
     ["key_uses", keyBytes(keyUses, [shop, "AKIAA"]), `0014${shopHex}414b49414100`],
   ])("%s have their bytes", ([, bytes, expected]) => {
     expect(hex(bytes)).toBe(expected);

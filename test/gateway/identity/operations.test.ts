@@ -331,7 +331,7 @@ describe("the identity service refuses", () => {
     await expect(call("getRole", { roleName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
   });
 
-  test("to delete an account that is not there, or until it has no users, groups, roles and policies", async () => {
+  test("to delete an account that is not there, or until it has nothing but keys", async () => {
     const { call } = await furnished();
     const operator = rootCaller("000000000000");
     const { account } = (await call("createAccount", { accountName: "bank" }, operator)) as { account: { id: string } };
@@ -346,6 +346,18 @@ describe("the identity service refuses", () => {
       ["createGroup", { groupName: "all" }, "deleteGroup", { groupName: "all" }],
       ["createRole", { roleName: "r", assumeRolePolicyDocument: trust }, "deleteRole", { roleName: "r" }],
       ["createPolicy", { policyName: "own", policyDocument: document }, "deletePolicy", { policyArn: arn }],
+      [
+        "createInstanceProfile",
+        { instanceProfileName: "web" },
+        "deleteInstanceProfile",
+        { instanceProfileName: "web" },
+      ],
+      [
+        "createOpenIDConnectProvider",
+        { url: "https://a.example" },
+        "deleteOpenIDConnectProvider",
+        { openIdConnectProviderArn: `arn:aws:iam::${accountId}:oidc-provider/a.example` },
+      ],
     ] as const) {
       await call(create, createRequest, bank);
       await isRefused({ reason: "DELETE_CONFLICT" });

@@ -195,6 +195,55 @@ def test_a_provider_is_created_trusted_and_deleted(stock, root, discovered):
     assert code_of(lambda: iam.delete_open_id_connect_provider(**declared_arn)) == "UnmodifiableEntity"
 
 
+def test_a_user_and_a_role_are_deleted_with_all_that_tools_ask_for(stock, root):
+    """The calls of Ansible's iam_role, iam_instance_profile and iam_user, and of Terraform's force_destroy."""
+    iam = stock("iam", root)
+    web = {"InstanceProfileName": "web"}
+    trust = json.dumps(document(Principal={"AWS": ACCOUNT}, Action="sts:AssumeRole"))
+    iam.create_role(RoleName="web", Path="/svc/", AssumeRolePolicyDocument=trust)
+    assert code_of(lambda: iam.get_instance_profile(**web)) == "NoSuchEntity"
+    profile = iam.create_instance_profile(**web, Path="/svc/", Tags=[{"Key": "stage", "Value": "test"}])
+    assert profile["InstanceProfile"]["Arn"] == f"arn:aws:iam::{ACCOUNT}:instance-profile/svc/web"
+    iam.add_role_to_instance_profile(**web, RoleName="web")
+    shown = iam.get_instance_profile(**web)["InstanceProfile"]
+    assert [role["Arn"] for role in shown["Roles"]] == [f"arn:aws:iam::{ACCOUNT}:role/svc/web"]
+    assert shown["Roles"][0]["AssumeRolePolicyDocument"] == json.loads(trust)
+    assert iam.list_instance_profiles_for_role(RoleName="web")["InstanceProfiles"] == [shown]
+    pages = iam.get_paginator("list_instance_profiles").paginate(PathPrefix="/svc/")
+    assert [each["Tags"] for page in pages for each in page["InstanceProfiles"]] == [shown["Tags"]]
+    iam.tag_instance_profile(**web, Tags=[{"Key": "team", "Value": "sea"}])
+    iam.untag_instance_profile(**web, TagKeys=["stage"])
+    assert iam.list_instance_profile_tags(**web)["Tags"] == [{"Key": "team", "Value": "sea"}]
+    assert code_of(lambda: iam.delete_role(RoleName="web")) == "DeleteConflict"
+    assert code_of(lambda: iam.delete_instance_profile(**web)) == "DeleteConflict"
+    iam.remove_role_from_instance_profile(**web, RoleName="web")
+    iam.delete_instance_profile(**web)
+    iam.delete_role(RoleName="web")
+
+    iam.create_user(UserName="wendy")
+    wendy = {"UserName": "wendy"}
+    assert code_of(lambda: iam.get_login_profile(**wendy)) == "NoSuchEntity"
+    assert code_of(lambda: iam.delete_login_profile(**wendy)) == "NoSuchEntity"
+    for ask, member in [
+        (iam.list_access_keys, "AccessKeyMetadata"),
+        (iam.list_mfa_devices, "MFADevices"),
+        (iam.list_ssh_public_keys, "SSHPublicKeys"),
+        (iam.list_signing_certificates, "Certificates"),
+        (iam.list_service_specific_credentials, "ServiceSpecificCredentials"),
+        (iam.list_attached_user_policies, "AttachedPolicies"),
+        (iam.list_user_policies, "PolicyNames"),
+        (iam.list_groups_for_user, "Groups"),
+    ]:
+        assert ask(**wendy)[member] == []
+    iam.delete_user(**wendy)
+    assert iam.list_virtual_mfa_devices()["VirtualMFADevices"] == []
+    assert iam.list_account_aliases()["AccountAliases"] == []
+    assert code_of(iam.get_account_password_policy) == "NoSuchEntity"
+    assert code_of(iam.delete_account_password_policy) == "NoSuchEntity"
+    summary = iam.get_account_summary()["SummaryMap"]
+    assert (summary["InstanceProfiles"], summary["UsersQuota"], summary["AccountMFAEnabled"]) == (0, 5000, 0)
+
+
 def test_answers_and_refusals_name_their_request(stock, root):
     iam, sts = stock("iam", root), stock("sts", root)
     answers = [iam.list_users(), iam.create_user(UserName="norma"), iam.delete_user(UserName="norma")]

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/principal.proto.
  */
 export const file_quartet_identity_v1_principal: GenFile = /*@__PURE__*/
-  fileDesc("CiNxdWFydGV0L2lkZW50aXR5L3YxL3ByaW5jaXBhbC5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSKeAQoEVXNlchIMCgRwYXRoGAEgASgJEhEKCXVzZXJfbmFtZRgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgGIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnInkKBUdyb3VwEgwKBHBhdGgYASABKAkSEgoKZ3JvdXBfbmFtZRgCIAEoCRIQCghncm91cF9pZBgDIAEoCRILCgNhcm4YBCABKAkSLwoLY3JlYXRlX2RhdGUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItQCCgRSb2xlEgwKBHBhdGgYASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEg8KB3JvbGVfaWQYAyABKAkSCwoDYXJuGAQgASgJEi8KC2NyZWF0ZV9kYXRlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuChthc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnQYBiABKAlCBKinHwFIAIgBARIYCgtkZXNjcmlwdGlvbhgHIAEoCUgBiAEBEiEKFG1heF9zZXNzaW9uX2R1cmF0aW9uGAggASgFSAKIAQESJgoEdGFncxgJIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnQh4KHF9hc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnRCDgoMX2Rlc2NyaXB0aW9uQhcKFV9tYXhfc2Vzc2lvbl9kdXJhdGlvbiI9Cg9JbnN0YW5jZVByb2ZpbGUSHQoVaW5zdGFuY2VfcHJvZmlsZV9uYW1lGAEgASgJEgsKA2FybhgCIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
+  fileDesc("CiNxdWFydGV0L2lkZW50aXR5L3YxL3ByaW5jaXBhbC5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSKeAQoEVXNlchIMCgRwYXRoGAEgASgJEhEKCXVzZXJfbmFtZRgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgGIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnInkKBUdyb3VwEgwKBHBhdGgYASABKAkSEgoKZ3JvdXBfbmFtZRgCIAEoCRIQCghncm91cF9pZBgDIAEoCRILCgNhcm4YBCABKAkSLwoLY3JlYXRlX2RhdGUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItQCCgRSb2xlEgwKBHBhdGgYASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEg8KB3JvbGVfaWQYAyABKAkSCwoDYXJuGAQgASgJEi8KC2NyZWF0ZV9kYXRlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuChthc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnQYBiABKAlCBKinHwFIAIgBARIYCgtkZXNjcmlwdGlvbhgHIAEoCUgBiAEBEiEKFG1heF9zZXNzaW9uX2R1cmF0aW9uGAggASgFSAKIAQESJgoEdGFncxgJIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnQh4KHF9hc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnRCDgoMX2Rlc2NyaXB0aW9uQhcKFV9tYXhfc2Vzc2lvbl9kdXJhdGlvbmIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
 
 /**
  * A user.
@@ -180,28 +180,4 @@ export type Role = Message<"quartet.identity.v1.Role"> & {
  */
 export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
   messageDesc(file_quartet_identity_v1_principal, 2);
-
-/**
- * What gives a role to a machine. There are none.
- *
- * @generated from message quartet.identity.v1.InstanceProfile
- */
-export type InstanceProfile = Message<"quartet.identity.v1.InstanceProfile"> & {
-  /**
-   * @generated from field: string instance_profile_name = 1;
-   */
-  instanceProfileName: string;
-
-  /**
-   * @generated from field: string arn = 2;
-   */
-  arn: string;
-};
-
-/**
- * Describes the message quartet.identity.v1.InstanceProfile.
- * Use `create(InstanceProfileSchema)` to create a new message.
- */
-export const InstanceProfileSchema: GenMessage<InstanceProfile> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_principal, 3);
 

@@ -79,7 +79,7 @@ export type IdentityChange = Message<"quartet.identity.v1.IdentityChange"> & {
   accountId: string;
 
   /**
-   * `account`, `user`, `group`, `role`, `policy`, `accessKey` or `identityProvider`.
+   * `account`, `user`, `group`, `role`, `policy`, `accessKey`, `identityProvider` or `instanceProfile`.
    *
    * @generated from field: string kind = 2;
    */
