@@ -27,10 +27,12 @@ export interface RequestReportsOptions {
 
 /** How long a report waits for others, in milliseconds. */
 const gatherMs = 1_000;
-/** Reports of one call. */
+/** Reports of one call, and their bytes: one whose message is too large would be refused, with all others in it. */
 const batchMax = 500;
-/** Reports that wait while the service does not answer; further ones are dropped. */
+const batchBytesMax = 1024 * 1024;
+/** Reports that wait while the service does not answer, and their bytes; further ones are dropped. */
 const waitingMax = 10_000;
+const waitingBytesMax = 32 * 1024 * 1024;
 const timeoutMs = 10_000;
 const attemptsMax = 3;
 
@@ -44,7 +46,8 @@ const gatewayCaller: Caller = { ...anonymousCaller, isPreauthorized: true };
  */
 export class RequestReports {
   readonly #options: RequestReportsOptions;
-  #waiting: NewReport[] = [];
+  readonly #waiting: WaitingReport[] = [];
+  #waitingBytes = 0;
   #dropped = 0;
   #cancel: (() => void) | undefined;
   #sending: Promise<void> | undefined;
@@ -61,11 +64,13 @@ export class RequestReports {
 
   /** Never waits and never throws. */
   add(report: NewReport): void {
-    if (this.#waiting.length >= waitingMax) {
+    const bytes = bytesOf(report);
+    if (this.#waiting.length >= waitingMax || this.#waitingBytes + bytes > waitingBytesMax) {
       this.#dropped += 1;
       return;
     }
-    this.#waiting.push(report);
+    this.#waiting.push({ report, bytes });
+    this.#waitingBytes += bytes;
     const { clock } = this.#options;
     this.#cancel ??= clock.schedule(clock.now() + gatherMs, () => void this.flush());
   }
@@ -80,9 +85,21 @@ export class RequestReports {
 
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, batchMax);
+      const batch = this.#takeBatch();
       if (!(await this.#send(batch))) this.#dropped += batch.length;
     }
+  }
+
+  #takeBatch(): NewReport[] {
+    let count = 0;
+    let bytes = 0;
+    for (const each of this.#waiting) {
+      if (count === batchMax || (count > 0 && bytes + each.bytes > batchBytesMax)) break;
+      count += 1;
+      bytes += each.bytes;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count).map(({ report }) => report);
   }
 
   async #send(reports: NewReport[]): Promise<boolean> {
@@ -99,3 +116,14 @@ export class RequestReports {
     return false;
   }
 }
+
+interface WaitingReport {
+  readonly report: NewReport;
+  readonly bytes: number;
+}
+
+/** A report's bytes at most: two of each character that the client chose, which is Latin-1, and those of the rest. */
+const bytesOf = ({ subject = "", target = "", host = "", referer = "", userAgent = "" }: NewReport): number =>
+  restBytes + 2 * (subject.length + target.length + host.length + referer.length + userAgent.length);
+
+const restBytes = 512;

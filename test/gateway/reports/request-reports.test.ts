@@ -2,6 +2,7 @@ import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 
 import { RequestReportService } from "../../../gen/quartet/kit/report/v1/request_report_service_pb.ts";
+import type { NewReport } from "../../../gateway/reports/request-reports.ts";
 import { RequestReports } from "../../../gateway/reports/request-reports.ts";
 import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -26,8 +27,8 @@ const start = (...refusals: readonly Code[]) => {
   const minter = { mint: async () => "token" };
   const options = { transport, audience: "object-storage", minter, clock, log: silentLogger, metrics };
   const reports = new RequestReports(options);
-  const add = (count: number): void => {
-    for (let each = 0; each < count; each += 1) reports.add({});
+  const add = (count: number, texts: NewReport = {}): void => {
+    for (let each = 0; each < count; each += 1) reports.add(texts);
   };
   const dropped = async (): Promise<string | undefined> =>
     /^request_reports_dropped (\d+)$/m.exec((await metrics.page()).body)?.[1];
@@ -50,6 +51,32 @@ test("reports that 10,000 others wait before are dropped", async () => {
   expect(await dropped()).toBe("1");
   await reports.flush();
   expect(received).toEqual(Array.from({ length: 20 }, () => 500));
+});
+
+// 32 KB of headers each, as anybody may send them: 500 of these are 32 MB, and no service takes more than 4 in a call.
+const long = {
+  target: "t".repeat(8_192),
+  host: "h".repeat(8_192),
+  referer: "r".repeat(8_192),
+  userAgent: "u".repeat(8_192),
+};
+
+test("reports of long requests are sent in calls of at most a megabyte", async () => {
+  const { reports, add, received, dropped } = start();
+  add(100, long);
+  add(10);
+  await reports.flush();
+  expect([received, await dropped()]).toEqual([[15, 15, 15, 15, 15, 15, 20], "0"]);
+});
+
+test("reports of long requests wait up to 32 MB, and there is room again when they were sent", async () => {
+  const { reports, add, received, dropped } = start();
+  add(600, long);
+  expect(await dropped()).toBe("92");
+  await reports.flush();
+  add(508, long);
+  await reports.flush();
+  expect([received.reduce((sum, count) => sum + count, 0), await dropped()]).toEqual([1_016, "92"]);
 });
 
 test.each([
