@@ -1,3 +1,5 @@
+import type { Socket } from "node:net";
+
 import type { Clock } from "../services/kit/clock/clock.ts";
 import type { AccessKeys } from "../services/kit/identity/access-keys.ts";
 import type { Minter } from "../services/kit/identity/tokens.ts";
@@ -47,6 +49,8 @@ export interface GatewayOptions {
   readonly originSources?: ReadonlyMap<string, OriginSource>;
   /** Told of each use of an access key whose signature was valid. Unset: nobody is. */
   readonly noteKeyUse?: (use: KeyUse) => void;
+  /** Told of each connection on which a request had a valid signature in its header. Unset: nobody is. */
+  readonly noteCaller?: (connection: Socket) => void;
   /** Receives the metrics of requests; the admin port serves it. Unset: nothing is counted. */
   readonly metrics?: Metrics;
 }
@@ -79,6 +83,7 @@ export interface Gateway {
   readonly readingTurns: ReadingTurns;
   readonly originSources: ReadonlyMap<string, OriginSource>;
   readonly noteKeyUse: ((use: KeyUse) => void) | undefined;
+  readonly noteCaller: ((connection: Socket) => void) | undefined;
   readonly metrics: Metrics | undefined;
   readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
   /** Sent in XML answers, so that an answer leads to the log of the gateway that sent it. */
@@ -113,6 +118,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     readingTurns: new ReadingTurns(),
     originSources: options.originSources ?? new Map(),
     noteKeyUse: options.noteKeyUse,
+    noteCaller: options.noteCaller,
     metrics: options.metrics,
     countRequest: options.metrics && httpMetrics(options.metrics),
     hostId: Buffer.from(options.ids.hex(48), "hex").toString("base64"),

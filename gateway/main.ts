@@ -116,6 +116,7 @@ await runProcess(log, async (control) => {
     connections: [...connections, ...ownServices.connections],
     accessKeys: ownServices.directory,
     noteKeyUse: (use) => ownServices.noteKeyUse(use),
+    noteCaller: (connection) => rpc.peers.noteCaller(connection),
     minter,
     clock: systemClock,
     ids: randomIds,

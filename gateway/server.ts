@@ -9,7 +9,7 @@ import { programVersion } from "../services/kit/config/usage.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { healthAt } from "../services/kit/server/health.ts";
-import { boundConnections } from "../services/kit/server/connection-places.ts";
+import { boundConnections, refuseFlooders } from "../services/kit/server/connection-places.ts";
 import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
@@ -40,7 +40,7 @@ export interface ListenOptions {
   /** The page of metrics of all processes, for the admin port. Unset: there is none. */
   readonly allMetrics?: () => Promise<string>;
   /** Receives the requests that are RPCs. Unset: there are none. */
-  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
+  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer" | "peers">;
   /** What the Server header of answers on the main port says. Unset: nothing, and there is none. */
   readonly serverHeader?: "version" | "name" | "none";
 }
@@ -93,7 +93,8 @@ const createMainServer = (
     // A request without a Host header is refused by the signature check, with an error of the API.
     requireHostHeader: false,
   });
-  boundConnections(server, connectionsFor(limits.connectionsMax));
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax));
+  if (rpc !== undefined) refuseFlooders(server, places, rpc.peers);
   server.maxHeadersCount = limits.headersCountMax;
   const inFlight = new RequestsInFlight({
     perConnectionMax: limits.requestsPerConnectionMax,
@@ -183,7 +184,8 @@ const createAdminServer = (
       else adminPage(request, state, metrics, allMetrics).then(send, () => send(failedPage));
     });
   });
-  server.maxConnections = adminConnectionsMax;
+  // A connection that is idle makes room, so that nobody keeps health checks out.
+  boundConnections(server, adminConnectionsMax);
   return server;
 };
 

@@ -46,6 +46,8 @@ export const authenticate = async (
   const body = isXml ? undefined : await exchange.body.readWhole();
   const { caller, signature, payload, signedHeaders } = verified.withBody(body);
   noteUse(gateway, caller, identity);
+  // A link may be in anybody's hands.
+  if (signature?.authType === "REST-HEADER") gateway.noteCaller?.(exchange.request.socket);
   return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
 };
 

@@ -21,6 +21,7 @@ import { refusalOf } from "../../services/kit/server/errors.ts";
 import type { ServerLimits } from "../../services/kit/server/limits.ts";
 import { defaultServerLimits } from "../../services/kit/server/limits.ts";
 import { lingerOver } from "../../services/kit/server/linger.ts";
+import type { RunningServer } from "../../services/kit/server/server.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServerTls } from "../../services/kit/tls/server-tls.ts";
 import type { ServiceConnection } from "../api-binding.ts";
@@ -62,6 +63,8 @@ type PassedConnection = Pick<ServiceConnection, "service" | "errors" | "transpor
 /** One place for the RPCs of all services. */
 export interface RpcEndpoint {
   readonly url: string;
+  /** The addresses that flood it. */
+  readonly peers: RunningServer["peers"];
   /** Whether a path is that of a method of one of the services. */
   takes(path: string | undefined): boolean;
   /** Answers a request with such a path that another server received, by HTTP/1.1. */
@@ -94,6 +97,7 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
   const rules = allowedOrigins.length === 0 ? [] : [{ ...scriptRule, allowedOrigins }];
   return {
     url: server.url,
+    peers: server.peers,
     takes: (path) => path !== undefined && apis.has(serviceOf(path)),
     answer: (request, response) => {
       const isPreflight = request.method === "OPTIONS";

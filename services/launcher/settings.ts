@@ -60,7 +60,7 @@ export const sharedSettings = {
     30_000,
     86_400_000,
   ),
-  floodsPerMinuteMax: integer(5, "Floods by one address in a minute before an RPC port shuts it out.", 1, 1_000_000),
+  floodsPerMinuteMax: integer(5, "Floods by one address in a minute before it is shut out.", 1, 1_000_000),
   drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
 };
 

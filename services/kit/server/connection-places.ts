@@ -4,6 +4,7 @@ import { Server as TlsServer } from "node:tls";
 
 import { PassingMap } from "../collections/passing-map.ts";
 import { refusePlainRequest } from "../tls/plain-request.ts";
+import type { FloodingPeers } from "./flooding-peers.ts";
 
 /**
  * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle
@@ -66,6 +67,11 @@ export class ConnectionPlaces {
     if (running === 1) this.#idle.set(connection, true);
   }
 
+  /** Closes the connections that have a place and of which this is true. */
+  close(isMeant: (socket: Socket) => boolean): void {
+    for (const socket of this.#running.keys()) if (isMeant(socket)) socket.destroy();
+  }
+
   #leave(socket: Socket): void {
     this.#running.delete(socket);
     this.#unused.delete(socket);
@@ -94,6 +100,21 @@ export const boundConnections = (server: Server | TlsServer, connectionsMax: num
       countRequest(places, request, response),
     );
   return places;
+};
+
+/**
+ * Closes a server's connections from addresses that are shut out: open ones at once, new ones when they are accepted.
+ * The places are the server's own.
+ */
+export const refuseFlooders = (
+  server: Server | TlsServer,
+  places: ConnectionPlaces,
+  peers: Pick<FloodingPeers, "isOut" | "whenOut">,
+): void => {
+  server.prependListener("connection", (socket: Socket) => {
+    if (peers.isOut(socket.remoteAddress)) socket.destroy();
+  });
+  peers.whenOut(() => places.close((socket) => peers.isOut(socket.remoteAddress)));
 };
 
 /** Notes on which connection each TLS socket lies: a TLS socket itself does not tell. */

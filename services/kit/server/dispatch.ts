@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
@@ -148,7 +148,7 @@ export class Dispatcher {
 
   /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
   async admit(call: Call, headers: IncomingHttpHeaders, connection: Connection): Promise<void> {
-    const { limits, authenticate, peers } = this.#options;
+    const { limits } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
     const { isOpen } = call.route;
     if (isOpen) {
@@ -158,18 +158,31 @@ export class Dispatcher {
     }
     if (this.#calls.size - this.#openQuestions.size - this.#openStreams > limits.concurrentCallsMax)
       throw tooManyCalls();
+    const caller = await this.authenticate(headers.authorization, call.route.method, connection);
+    const facts = readRequestFacts(headers);
+    call.caller = facts === undefined ? caller : { ...caller, ...facts };
+    if (call.abortReason !== undefined) throw call.abortReason;
+  }
+
+  /**
+   * The caller of a method, or of a page, by what was shown on a connection; forged tokens count against its address.
+   * Throws UnauthenticatedError, and ProtocolError for a connection whose address was shut out.
+   */
+  async authenticate(
+    authorization: string | undefined,
+    method: DescMethod | undefined,
+    connection: Connection,
+  ): Promise<Caller> {
+    const { authenticate, peers } = this.#options;
     if (peers?.refuses(connection) === true) throw tooManyCalls();
-    let caller: Caller;
     try {
-      caller = await authenticate(headers.authorization, call.route.method, connection);
+      const caller = await authenticate(authorization, method, connection);
+      peers?.noteCaller(connection);
+      return caller;
     } catch (error) {
       if (error instanceof ForgedTokenError) peers?.noteForgery(connection);
       throw error;
     }
-    peers?.noteCaller(connection);
-    const facts = readRequestFacts(headers);
-    call.caller = facts === undefined ? caller : { ...caller, ...facts };
-    if (call.abortReason !== undefined) throw call.abortReason;
   }
 
   /**

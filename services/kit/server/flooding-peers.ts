@@ -41,7 +41,7 @@ export class FloodingPeers {
 
   /** Forged tokens of each connection on which no caller has proved itself. */
   readonly #forgedTokens = new WeakMap<object, number>();
-  #onOut: (() => void) | undefined;
+  readonly #onOut: (() => void)[] = [];
 
   /** `floodsPerMinuteMax`: the connections of one address that are dropped in a minute before it is shut out. */
   constructor(floodsPerMinuteMax: number, clock: Clock) {
@@ -51,7 +51,7 @@ export class FloodingPeers {
 
   /** Is called when an address has been shut out. */
   whenOut(run: () => void): void {
-    this.#onOut = run;
+    this.#onOut.push(run);
   }
 
   /** A connection of the address was dropped for its flood. */
@@ -65,7 +65,7 @@ export class FloodingPeers {
     this.#floods.set(peer, floods);
     if (floods.count <= this.#floodsMax || this.#isProven(peer, nowMs)) return;
     floods.outUntilMs = nowMs + periodMs;
-    this.#onOut?.();
+    for (const run of this.#onOut) run();
   }
 
   /**

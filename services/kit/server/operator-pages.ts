@@ -4,6 +4,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Authenticate } from "../identity/authenticate.ts";
 import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
 import type { Logger } from "../log/log.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
 
 /** What a page that only operators read says in JSON, by its query. Throws RangeError for a query that it refuses. */
 export type OperatorPage = (query: URLSearchParams) => Promise<object>;
@@ -32,7 +33,8 @@ export const findOperatorPage = (
 
 /**
  * Answers with the page in JSON. Refuses in this order: without a token, or with one that is not valid, 401; with one
- * that is not of an account's root, 403; a query that the page refuses, 400. A page that fails is 503, and logged.
+ * that is not of an account's root, 403; from an address that is shut out, 429; a query that the page refuses, 400. A
+ * page that fails is 503, and logged.
  */
 export const answerOperatorPage = async (
   { page, query }: AskedPage,
@@ -47,6 +49,7 @@ export const answerOperatorPage = async (
     send(response, 200, await page(query));
   } catch (error) {
     if (error instanceof UnauthenticatedError) return send(response, 401, { message: "A valid token is needed." });
+    if (error instanceof ProtocolError) return send(response, 429, { message: error.message });
     if (error instanceof RangeError) return send(response, 400, { message: error.message });
     log.error({ err: error }, "a page for operators failed");
     send(response, 503, { message: "The page cannot be read now." });

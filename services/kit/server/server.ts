@@ -68,6 +68,8 @@ export interface RunningServer {
   readonly url: string;
   /** 0 on a unix socket. */
   readonly port: number;
+  /** The addresses that flood, for other servers of this process. */
+  readonly peers: Pick<FloodingPeers, "isOut" | "whenOut" | "noteCaller">;
   /** Answers a request that another server of this process has received by HTTP/1.1. */
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Sets the answer of health checks about the whole server, or about one of its services. True from the start. */
@@ -145,8 +147,11 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     if (isPage && response instanceof Http2ServerResponse) countPage(response);
     if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (isMetrics) void answerMetrics(options.metrics, response);
-    else if (page !== undefined) void answerOperatorPage(page, options.authenticate, options.log, request, response);
-    else void router(request, response);
+    else if (page !== undefined) {
+      const connection = request instanceof Http2ServerRequest ? request.stream.session : request.socket;
+      const authenticate = (token: string | undefined) => dispatcher.authenticate(token, undefined, connection);
+      void answerOperatorPage(page, authenticate, options.log, request, response);
+    } else void router(request, response);
   };
 
   const http1 = (request: IncomingMessage, response: ServerResponse): void => {
@@ -196,6 +201,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   return {
     url,
     port: port.port ?? 0,
+    peers,
     answer: http1,
     setServing: (isServing, serviceName) => health.setServing(isServing, serviceName),
     stop: async (graceMs = graceMsDefault) => {

@@ -12,6 +12,7 @@ import type { Dialect, DialectName } from "../../../gateway/dialects/dialect.ts"
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
+import type { TlsSource } from "../../../services/kit/tls/tls-files.ts";
 import type { RpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startRpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startGateway } from "../../../gateway/server.ts";
@@ -89,7 +90,9 @@ export interface FixtureParts {
   readonly serverHeader?: "version" | "name" | "none";
   /** Unset: fixed ones. */
   readonly ids?: Ids;
-  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
+  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer" | "peers">;
+  /** Unset: plain HTTP. */
+  readonly certificate?: TlsSource;
   /** Whether the gateway's port has the RPCs of the services, which may be signed. Unset: it has not. */
   readonly offersRpcs?: boolean;
 }
@@ -139,6 +142,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     region: "us-east-1",
     brandWord: "svc",
     limits,
+    noteCaller: (connection) => rpc?.peers.noteCaller(connection),
   });
   const anyPort = { host: "127.0.0.1", port: 0 };
   const endpoint =
@@ -160,10 +164,12 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
         })
       : undefined;
   const { serverHeader = "none", rpc = endpoint } = parts;
+  const { certificate } = parts;
   const running = await startGateway(gateway, {
     listen: anyPort,
     adminListen: anyPort,
     serverHeader,
+    ...(certificate && { certificate }),
     ...(rpc && { rpc }),
   });
   const sign = (api: ApiName, name: DialectName, request: TestRequest): Record<string, string> =>

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 
@@ -5,12 +8,13 @@ import { expect, onTestFinished, test } from "vitest";
 
 import type { Authenticate } from "../../../services/kit/identity/authenticate.ts";
 import { rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
-import { UnauthenticatedError } from "../../../services/kit/identity/unauthenticated-error.ts";
+import { ForgedTokenError, UnauthenticatedError } from "../../../services/kit/identity/unauthenticated-error.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
 import { startTestServer } from "./test-service.ts";
 
 const authenticate: Authenticate = async (authorization) => {
   if (authorization === "Bearer root") return rootCaller("111122223333");
+  if (authorization === "Bearer forged") throw new ForgedTokenError();
   if (authorization === "Bearer alice") return userCaller("111122223333", "alice", []);
   throw new UnauthenticatedError("untrusted");
 };
@@ -61,4 +65,23 @@ test("a page for operators is answered over HTTP/1.1 and HTTP/2", async () => {
   onTestFinished(() => session.destroy());
   expect(await text(session.request({ ":path": "/list", authorization: "Bearer root" }))).toBe('{"entries":["a"]}\n');
   expect(asked).toEqual(["after=b%2Fc", ""]);
+});
+
+test("a connection that asks for pages with forged tokens is closed, and its address shut out as others that flood", async () => {
+  const { url } = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: "127.0.0.2" });
+  onTestFinished(() => agent.destroy());
+  const ask = async (): Promise<number | undefined> => {
+    const asked = request(`${url}/list`, { agent, headers: { authorization: "Bearer forged" } }).end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    answer.resume();
+    await once(answer, "end");
+    return answer.statusCode;
+  };
+  let [asked, closed] = [0, 0];
+  for (; closed < 6; asked += 1) await ask().catch(() => (closed += 1));
+  // 32 on each of six connections.
+  expect(asked).toBe(192);
+  await expect(ask()).rejects.toThrow("socket hang up");
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
 });
