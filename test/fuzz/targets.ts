@@ -1,5 +1,6 @@
 import type { FuzzTarget } from "./target.ts";
 import { accessTargets } from "./targets/access.ts";
+import { claimTargets } from "./targets/claims.ts";
 import { documentTargets } from "./targets/documents.ts";
 import { eventTargets } from "./targets/events.ts";
 import { globTargets } from "./targets/globs.ts";
@@ -14,6 +15,7 @@ export const targets: readonly FuzzTarget[] = [
   ...eventTargets,
   ...accessTargets,
   ...rpcTargets,
+  ...claimTargets,
   ...selectTargets,
   ...globTargets,
 ];

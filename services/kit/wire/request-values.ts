@@ -1,4 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
 
 import { valuesMaxOf } from "../contract/values-max.ts";
 import { hasMoreJsonValues } from "../json/json-values.ts";
@@ -31,9 +32,22 @@ export const refuseManyJsonValues = (desc: DescMessage, bytes: Uint8Array): void
 
 const tooMany = (max: number): ProtocolError => malformed(`The request has more than ${max} values.`);
 
-/** The messages in a message, by the numbers of their members. */
+/**
+ * How a member is read: the library looks at what its type is, and not at what its tag says, but for numbers in a list,
+ * which may be packed.
+ */
+interface Member {
+  readonly wireType: number;
+  readonly isPackable: boolean;
+  /** What is in it, if it is a message or an entry of a map. */
+  readonly shape: (() => Shape) | undefined;
+}
+
+/** The members of a message, by their numbers, or those of an entry. */
 interface Shape {
-  inner(number: number): Shape | undefined;
+  readonly members: ReadonlyMap<number, Member>;
+  /** The key and the value of an entry count with it, unless they are there more than once. */
+  readonly isEntry: boolean;
 }
 
 const shapes = new WeakMap<DescMessage, Shape>();
@@ -41,27 +55,54 @@ const shapes = new WeakMap<DescMessage, Shape>();
 const shapeOf = (desc: DescMessage): Shape => {
   let shape = shapes.get(desc);
   if (shape === undefined) {
-    const messages = new Map(desc.fields.flatMap((field) => innerOf(field)));
-    shapes.set(desc, (shape = { inner: (number) => messages.get(number)?.() }));
+    const members = new Map(desc.fields.map((field) => [field.number, memberOf(field)]));
+    shapes.set(desc, (shape = { members, isEntry: false }));
   }
   return shape;
 };
 
-/** Made when it is asked for: a type may contain itself. */
-const innerOf = (field: DescField): readonly (readonly [number, () => Shape])[] => {
-  const { message } = field;
-  if (message === undefined) return [];
-  if (field.fieldKind !== "map") return [[field.number, () => shapeOf(message)]];
-  return [[field.number, () => ({ inner: (number) => (number === entryValue ? shapeOf(message) : undefined) })]];
+const memberOf = (field: DescField): Member => {
+  const { message, scalar } = field;
+  if (field.fieldKind === "map") return { ...ofBytes, shape: () => entryShape(field.mapKey, message, scalar) };
+  // Made when it is asked for: a type may contain itself.
+  if (message !== undefined) return { ...ofBytes, shape: () => shapeOf(message) };
+  return { ...ofScalar(scalar), isPackable: field.fieldKind === "list" };
 };
 
-/** The number of the value in an entry of a map. */
-const entryValue = 2;
+const entryShape = (key: ScalarType, message: DescMessage | undefined, scalar: ScalarType | undefined): Shape => {
+  const value = message === undefined ? ofScalar(scalar) : { ...ofBytes, shape: () => shapeOf(message) };
+  return {
+    members: new Map([
+      [1, ofScalar(key)],
+      [2, value],
+    ]),
+    isEntry: true,
+  };
+};
 
 const varint = 0;
 const fixed64 = 1;
 const lengthDelimited = 2;
 const fixed32 = 5;
+
+const ofBytes: Member = { wireType: lengthDelimited, isPackable: false, shape: undefined };
+
+/** Undefined: an enum. */
+const ofScalar = (scalar: ScalarType | undefined): Member => ({
+  ...ofBytes,
+  wireType: scalar === undefined ? varint : (wireTypes[scalar] ?? varint),
+});
+
+const wireTypes: Readonly<Partial<Record<ScalarType, number>>> = {
+  [ScalarType.STRING]: lengthDelimited,
+  [ScalarType.BYTES]: lengthDelimited,
+  [ScalarType.DOUBLE]: fixed64,
+  [ScalarType.FIXED64]: fixed64,
+  [ScalarType.SFIXED64]: fixed64,
+  [ScalarType.FLOAT]: fixed32,
+  [ScalarType.FIXED32]: fixed32,
+  [ScalarType.SFIXED32]: fixed32,
+};
 
 /** Counts the members in the bytes of a message, and of the messages in it. */
 class ValueCounter {
@@ -76,21 +117,24 @@ class ValueCounter {
   }
 
   /** How many there are so far, between two places; more than the maximum if there are too many. */
-  count(shape: Shape, start: number, end: number, depth: number): number {
+  count({ members, isEntry }: Shape, start: number, end: number, depth: number): number {
     this.#at = start;
     if (depth > depthMax) this.#count = Infinity;
-    while (this.#at < end && this.#count <= this.#max) {
+    for (let seen = 0; this.#at < end && this.#count <= this.#max; seen += 1) {
       const tag = this.#varint(end);
-      this.#count += 1;
-      const wireType = tag & 0b111;
+      if (!isEntry || seen >= 2) this.#count += 1;
+      const member = members.get(tag >>> 3);
+      const told = tag & 0b111;
+      const isAsTold = member === undefined || (member.isPackable && told === lengthDelimited);
+      const wireType = isAsTold ? told : member.wireType;
       if (wireType === varint) this.#varint(end);
       else if (wireType === fixed64) this.#at += 8;
       else if (wireType === fixed32) this.#at += 4;
       else if (wireType === lengthDelimited) {
         const length = this.#varint(end);
         const after = this.#at + length;
-        const inner = length > 0 && after <= end ? shape.inner(tag >>> 3) : undefined;
-        if (inner !== undefined) this.count(inner, this.#at, after, depth + 1);
+        if (member?.shape !== undefined && length > 0 && after <= end)
+          this.count(member.shape(), this.#at, after, depth + 1);
         this.#at = after;
       }
       // What remains is the beginning and the end of a group, whose members count like those around it.

@@ -47,9 +47,25 @@ describe("bytes with too many values are refused", () => {
       25_090,
     ],
     ["members that nobody knows", Buffer.concat(Array.from({ length: 30_000 }, () => Buffer.from([0x78, 1]))), 25_090],
+    [
+      "items whose tags tell another type, which the library does not look at",
+      Buffer.concat(Array.from({ length: 26_000 }, () => Buffer.from([(entries << 3) | 1, 0]))),
+      25_090,
+    ],
     ["members of a group", Buffer.concat(Array.from({ length: 30_000 }, () => Buffer.from([0x7b, 0x7c]))), 25_090],
   ])("%s", (_what, bytes, max) => {
     expect(() => refuseManyValues(PutEventsRequestSchema, bytes)).toThrow(`The request has more than ${max} values.`);
+  });
+
+  test("keys of an entry after its first", () => {
+    const { attributes } = UpdateProfileRequestSchema.field;
+    const key = Buffer.from([0x0a, 0]);
+    const content = Buffer.concat(Array.from({ length: 26_000 }, () => key));
+    const length = [0, 7, 14].map((shift) => ((content.length >> shift) & 0x7f) | (shift < 14 ? 0x80 : 0));
+    const bytes = Buffer.concat([Buffer.from([(attributes.number << 3) | 2, ...length]), content]);
+    expect(messageOf(() => refuseManyValues(UpdateProfileRequestSchema, bytes))).toBe(
+      "The request has more than 25000 values.",
+    );
   });
 
   test.each([
