@@ -39,6 +39,10 @@ export const as = (account: string): CallOptions => ({ headers: { authorization:
 export const notImplemented = (member: string): string =>
   `MEMBER_NOT_IMPLEMENTED: A header or member you provided implies functionality that is not implemented: ${member}`;
 
+/** The refusal of a write under both conditions. */
+export const oneCondition =
+  "MEMBER_NOT_IMPLEMENTED: A header or member you provided implies functionality that is not implemented: If-Match,If-None-Match";
+
 /** The refusal of a key of the caller without its algorithm. */
 export const withoutAlgorithm =
   "INVALID_ARGUMENT: Requests specifying Server Side Encryption with Customer provided keys must provide a valid " +

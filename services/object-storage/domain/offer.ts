@@ -6,6 +6,12 @@ export interface UnofferedMembers {
   readonly annotationDirective?: string;
 }
 
+/** The conditions of a write. Undefined ones were not given. */
+interface WriteConditions {
+  readonly ifMatch?: string;
+  readonly ifNoneMatch?: string;
+}
+
 type Member = keyof UnofferedMembers;
 
 /** The header of each member, and the values with which it asks only for what is offered. */
@@ -23,4 +29,9 @@ export const checkOffered = (request: UnofferedMembers): void => {
     const [header, harmless = []] = unoffered[member];
     if (value !== undefined && !harmless.includes(value)) throw memberNotOffered(header);
   }
+};
+
+/** Throws MEMBER_NOT_IMPLEMENTED for a write under both conditions, of which each excludes what the other asks for. */
+export const checkOneCondition = ({ ifMatch, ifNoneMatch }: WriteConditions): void => {
+  if (ifMatch !== undefined && ifNoneMatch !== undefined) throw memberNotOffered("If-Match,If-None-Match");
 };

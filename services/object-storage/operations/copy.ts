@@ -22,7 +22,7 @@ import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { describeChecksum } from "../domain/object-version.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
-import { checkOffered } from "../domain/offer.ts";
+import { checkOffered, checkOneCondition } from "../domain/offer.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import type { NewEncryption } from "../encryption/content-encryption.ts";
 import { contentDigest, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
@@ -37,7 +37,7 @@ import { putVersion } from "../store/version-change.ts";
  * algorithm is named, for which the source is read; so is the ETag, unless an object without parts is encrypted again.
  * Checks, in order:
  *  1. the key is not too long;
- *  2. the request asks for nothing that is not offered;
+ *  2. the request asks for nothing that is not offered, and for one condition on the destination at most;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. the source's version id is one that its bucket can have;
  *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
@@ -54,6 +54,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
   checkKey(request.key);
   checkOffered(request);
+  checkOneCondition(request);
   const requestedAcl = readAcl(request, app);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   checkVersionId(access.source.bucket.known.versioning, access.source.versionId);

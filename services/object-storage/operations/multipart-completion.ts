@@ -23,6 +23,7 @@ import {
   readPartList,
 } from "../domain/multipart-completion.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
+import { checkOneCondition } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { checkDecryption, checkRepeatedKey } from "../encryption/content-encryption.ts";
 import { readCustomerKey } from "../encryption/customer-key.ts";
@@ -35,7 +36,8 @@ import { putVersion } from "../store/version-change.ts";
 /**
  * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
  * listed are released. Repeating it returns the same answer for a day. Checks, in order:
- *  1. the caller's key, if it is given, is valid, see `readCustomerKey`, and there is one checksum at most;
+ *  1. the caller's key, if it is given, is valid, see `readCustomerKey`, and there are one checksum and one condition
+ *     at most;
  *  2. the list of parts is well formed and in order;
  *  3. the upload is open;
  *  4. the caller's key, if it is given, is the upload's; the caller may decrypt with its managed key;
@@ -48,6 +50,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
   const { app, access } = context;
   const customerKey = readCustomerKey(request);
   checkOneChecksum(request);
+  checkOneCondition(request);
   const listed = readPartList(request.completeMultipartUpload?.parts ?? [], request.uploadId);
 
   const finished = await app.store.transact(

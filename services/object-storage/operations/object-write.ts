@@ -17,6 +17,7 @@ import { planChecksums } from "../domain/expected-checksums.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
+import { checkOneCondition } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { contentDigest, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
 import { fault } from "../faults.ts";
@@ -29,7 +30,7 @@ import { putVersion } from "../store/version-change.ts";
  * Stores an object whole; with an offset it appends, see `findAppendedTo` and `appendObject`. Once answered it survives
  * a crash and every later read sees it; repeating it stores the same object again. A refused write leaves nothing.
  * Checks, in order, the first eight before any content is read:
- *  1. the key is not too long;
+ *  1. the key is not too long, and there is one condition at most;
  *  2. with an offset, see `findAppendedTo`; what appends is then checked by `appendObject`;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
@@ -44,6 +45,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app, access } = context;
   const { head, content: incoming } = await openIncoming(requests, context.requestHeader);
   checkKey(head.key);
+  checkOneCondition(head);
   const appendedTo = head.writeOffsetBytes === undefined ? undefined : await findAppendedTo(head, context);
   if (appendedTo !== undefined) return appendObject(head, incoming, context, appendedTo);
   const requestedAcl = readAcl(head, app);

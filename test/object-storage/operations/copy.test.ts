@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { alice, as, bob, get, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
+import { alice, as, bob, get, oneCondition, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
 import { bytes, complete, countFiles, film, startWithParts } from "../multipart.ts";
 
 const source = { bucket: "photos", key: "cat one.jpg" };
@@ -123,6 +123,7 @@ describe("copyObject", () => {
     [{ copySource: "unknown/k", key: "k".repeat(1025) }, "NO_SUCH_BUCKET"],
     [{ expectedSourceBucketOwner: bob, key: "k".repeat(1025) }, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
+    [{ ifMatch: "x", ifNoneMatch: "*", acl: "public-read" }, oneCondition],
     [{ acl: "public-read", copySource: "photos/k?versionId=x" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ copySource: "photos/k?versionId=x", storageClass: "NONSENSE" }, "INVALID_VERSION_ID"],
     [{ storageClass: "NONSENSE", checksumAlgorithm: "NONSENSE" }, "INVALID_STORAGE_CLASS"],

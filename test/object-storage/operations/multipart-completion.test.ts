@@ -4,7 +4,18 @@ import { describe, expect, test } from "vitest";
 
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { alice, as, bob, get, metadataOf, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
+import {
+  alice,
+  as,
+  bob,
+  get,
+  metadataOf,
+  oneCondition,
+  put,
+  refusalOf,
+  startWithBucket,
+  withoutAlgorithm,
+} from "../harness.ts";
 import { bytes, complete, countFiles, film, sendPart, smallParts, startUpload, startWithParts } from "../multipart.ts";
 
 const md5 = (...pieces: readonly Uint8Array[]): Buffer => {
@@ -116,6 +127,7 @@ describe("completeMultipartUpload", () => {
         { checksumCrc32: "x", checksumSha1: "x" },
         "INVALID_REQUEST: Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.",
       ],
+      [[], { ifMatch: "x", ifNoneMatch: "*" }, oneCondition],
       [[], { uploadId: "unknown" }, "MALFORMED_XML"],
       [[{ partNumber: 1 }], {}, "MALFORMED_XML"],
       [[{ eTag: "x" }], {}, "MALFORMED_XML"],

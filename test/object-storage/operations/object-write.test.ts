@@ -5,7 +5,18 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { Harness, PutInit } from "../harness.ts";
-import { alice, as, bob, get, metadataOf, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
+import {
+  alice,
+  as,
+  bob,
+  get,
+  metadataOf,
+  notImplemented,
+  oneCondition,
+  put,
+  refusalOf,
+  startWithBucket,
+} from "../harness.ts";
 
 const cat = { bucket: "photos", key: "cat.jpg" };
 const meowMd5 = "SkvkDJasYxTpHZPzgEOmNA==";
@@ -125,6 +136,9 @@ describe("putObject", () => {
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
     [{ writeOffsetBytes: 1n, key: "k".repeat(1025) }, "", {}, "KEY_TOO_LONG"],
+    [{ key: "k".repeat(1025), ifMatch: "x", ifNoneMatch: "*" }, "", {}, "KEY_TOO_LONG"],
+    [{ ifMatch: "x", ifNoneMatch: "*", acl: "public-read" }, "", {}, oneCondition],
+    [{ ifMatch: "x", ifNoneMatch: "*", writeOffsetBytes: 1n }, "", {}, oneCondition],
     [{ writeOffsetBytes: 1n, acl: "public-read" }, "", {}, "INVALID_WRITE_OFFSET"],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantFullControl: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
