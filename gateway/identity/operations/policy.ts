@@ -83,7 +83,7 @@ export const listEntitiesForPolicy = async (request: ListEntitiesForPolicyReques
     policyUsageFilter === "PermissionsBoundary" || (entityFilter ?? kind) !== kind
       ? []
       : attachedTo<Holder>(holdersOf(state)[kind], reference)
-          .filter(({ path }) => (path === "" ? "/" : path).startsWith(pathPrefix))
+          .filter(({ path }) => path.startsWith(pathPrefix))
           .map((holder) => ({ kind, name: holder.name, id: holder.id })),
   );
   const positions = { Group: 0, User: 1, Role: 2 };

@@ -164,7 +164,7 @@ export const findRoleMessage = ({ app, caller: { accountId } }: Context, roleNam
 };
 
 const storedRole = (accountId: string, record: RoleRecord) => ({
-  path: record.path === "" ? "/" : record.path,
+  path: record.path,
   roleName: record.name,
   roleId: record.id,
   arn: entityArn(accountId, "role", record),

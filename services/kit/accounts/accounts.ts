@@ -112,13 +112,15 @@ export interface Accounts {
   knowsAllRoles?(): boolean;
 }
 
+/** By what a role of an account is found, whatever the case of its name. */
+export const roleKey = (accountId: string, name: string): string => `${accountId}/${name.toLowerCase()}`;
+
 /** Accounts that never change. */
 export const accountsOf = (declared: Declared): Accounts => {
   const accounts = new Map(declared.accounts.map((account) => [account.id, account]));
   const users = new Map(declared.users.map((user) => [`${user.accountId}/${user.name}`, user]));
-  const roles = new Map(declared.roles.map((role) => [`${role.accountId}/${role.name.toLowerCase()}`, role]));
-  const findRoleByName = (accountId: string, name: string): Role | undefined =>
-    roles.get(`${accountId}/${name.toLowerCase()}`);
+  const roles = new Map(declared.roles.map((role) => [roleKey(role.accountId, role.name), role]));
+  const findRoleByName = (accountId: string, name: string): Role | undefined => roles.get(roleKey(accountId, name));
   const organizationIds = new Map(
     [...declared.organizations].flatMap(([id, members]) => members.map((member) => [member, id] as const)),
   );

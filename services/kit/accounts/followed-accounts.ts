@@ -22,6 +22,7 @@ import type { Logger } from "../log/log.ts";
 import { PolicyError } from "../policy/document.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Account, Accounts, Role } from "./accounts.ts";
+import { roleKey } from "./accounts.ts";
 import { entityArn, namedWithPath, roleOfArn } from "./entity-arn.ts";
 import { parseTrustPolicy } from "./trust-policy.ts";
 
@@ -159,8 +160,6 @@ const accountOf = ({ id, name, email }: DirectoryAccount): Account => ({
   email,
   canonicalUserId: derivedCanonicalUserId(id),
 });
-
-const roleKey = (accountId: string, name: string): string => `${accountId}/${name.toLowerCase()}`;
 
 const arnOf = (role: DirectoryRole): string => entityArn(role.accountId, "role", role);
 

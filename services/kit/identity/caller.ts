@@ -105,7 +105,10 @@ export const userCaller = (
   issuer: "",
 });
 
-/** A session of a role of an account, named with its path, whose permissions are the role's policies. */
+/**
+ * A session of a role of an account, named as its ARN names it (an empty part of its path counts), whose permissions
+ * are the role's policies.
+ */
 export const roleCaller = (
   accountId: string,
   role: string,
