@@ -20,8 +20,8 @@ import { welcome } from "./launcher/welcome.ts";
 /**
  * Starts the four services and the gateway as separate processes, waits until each is healthy, prints how to use them,
  * restarts one that dies, and drains all of them on Ctrl-C. Accepts the shared settings as flags and passes them on;
- * with `--free-ports` the system chooses every port. A process's own settings come from its `QUARTET_<PROCESS>_<NAME>`
- * variables or from quartet.json, which each process reads itself.
+ * with `--free-ports` the system chooses every port, because a flag wins over variables and the file. A process's own
+ * settings come from its `QUARTET_<PROCESS>_<NAME>` variables or from quartet.json, which each process reads itself.
  */
 const main = async (): Promise<void> => {
   // Also for what the platform stores before a process runs its first line, such as compiled code.
@@ -33,7 +33,12 @@ const main = async (): Promise<void> => {
       "Starts the four services and the gateway, restarts one that dies, and drains all of them on Ctrl-C.",
       "A setting of one process has no flag here: set its variable, or its member in the configuration file.",
     ],
-    flags: [["--free-ports", "Every process listens on a port that the system chooses."]],
+    flags: [
+      [
+        "--free-ports",
+        "Every process listens on a port that the system chooses, whatever ports variables and the file set.",
+      ],
+    ],
     settings: [
       { heading: "Shared settings", table: installation.shared, hasFlags: true },
       ...processNames.map((name) => ({

@@ -1,7 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import { messageContract } from "../../services/kit/contract/contract.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { HttpFault } from "../faults/http-fault.ts";
 import { faultName } from "../faults/http-fault.ts";
@@ -17,7 +16,10 @@ const contentType = "text/xml";
 export const queryCodec = (xmlNamespace: string): Codec => {
   const namespace = ` xmlns="${xmlNamespace}"`;
 
-  /** `<AssumeRoleResponse><AssumeRoleResult>…`; without members there is no result. The request's id comes last. */
+  /**
+   * `<AssumeRoleResponse><AssumeRoleResult>…`, with the request's id last. The result is written without members, too:
+   * of operations that are declared with an empty answer, as UpdateRole, SDKs look for it, and others skip it.
+   */
   const writeMembers = (
     message: Message,
     desc: DescMessage,
@@ -25,8 +27,7 @@ export const queryCodec = (xmlNamespace: string): Codec => {
     requestId: string,
   ): Document => {
     const operation = desc.name.replace(/Response$/, "");
-    const hasResult = messageContract(desc).bodyFields.length > 0;
-    const result = hasResult ? writeXmlElement(`${operation}Result`, "", message, desc, spelling) : "";
+    const result = writeXmlElement(`${operation}Result`, "", message, desc, spelling);
     const root = `${operation}Response`;
     const metadata = `<ResponseMetadata>${writeXmlText("RequestId", requestId)}</ResponseMetadata>`;
     return { contentType, body: Buffer.from(`${xmlDeclaration}<${root}${namespace}>${result}${metadata}</${root}>`) };

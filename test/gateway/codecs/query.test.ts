@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import {
   CreateUserRequestSchema,
   CreateUserResponseSchema,
-  DeleteUserResponseSchema,
   GetUserPolicyResponseSchema,
   IdentityService,
+  UpdateRoleResponseSchema,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { queryCodec } from "../../../gateway/codecs/query.ts";
@@ -69,10 +69,10 @@ describe("an answer of the query protocol", () => {
     );
   });
 
-  test("has no result without members", () => {
-    expect(written(DeleteUserResponseSchema, {})).toBe(
-      `${declaration}<DeleteUserResponse xmlns="https://iam.example.com/">` +
-        "<ResponseMetadata><RequestId>request-1</RequestId></ResponseMetadata></DeleteUserResponse>",
+  test("has a result without members, for SDKs that look for one", () => {
+    expect(written(UpdateRoleResponseSchema, {})).toBe(
+      `${declaration}<UpdateRoleResponse xmlns="https://iam.example.com/"><UpdateRoleResult/>` +
+        "<ResponseMetadata><RequestId>request-1</RequestId></ResponseMetadata></UpdateRoleResponse>",
     );
   });
 

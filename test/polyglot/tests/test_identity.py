@@ -201,6 +201,8 @@ def test_a_user_and_a_role_are_deleted_with_all_that_tools_ask_for(stock, root):
     web = {"InstanceProfileName": "web"}
     trust = json.dumps(document(Principal={"AWS": ACCOUNT}, Action="sts:AssumeRole"))
     iam.create_role(RoleName="web", Path="/svc/", AssumeRolePolicyDocument=trust)
+    iam.update_role(RoleName="web", Description="serves", MaxSessionDuration=7200)
+    assert iam.get_role(RoleName="web")["Role"]["MaxSessionDuration"] == 7200
     assert code_of(lambda: iam.get_instance_profile(**web)) == "NoSuchEntity"
     profile = iam.create_instance_profile(**web, Path="/svc/", Tags=[{"Key": "stage", "Value": "test"}])
     assert profile["InstanceProfile"]["Arn"] == f"arn:aws:iam::{ACCOUNT}:instance-profile/svc/web"
