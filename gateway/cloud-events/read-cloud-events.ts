@@ -151,11 +151,14 @@ const binaryEvent = (
 /** A percent sign that begins no escape; the SDKs of JavaScript and Python 1 send it as it is. */
 const barePercent = /%(?![0-9a-f]{2})/gi;
 
+/** The value of an attribute: percents and other bytes are UTF-8, or, as in HTTP of old, all bytes are Latin-1. */
 const headerValue = (name: string, text: string): string => {
   const unquoted = /^"(.*)"$/s.exec(text)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? text;
+  const encoded = unquoted.replaceAll(barePercent, "%25");
   try {
-    return decodePercent(unquoted.replaceAll(barePercent, "%25"));
+    return decodePercent(encoded);
   } catch {
+    if (!unquoted.includes("%")) return unquoted;
     throw malformedBody(`The header ${name} is not encoded as UTF-8 in percents.`);
   }
 };

@@ -7,7 +7,13 @@ import type { Store, Transaction } from "../../kit/store/store.ts";
 import type { DeliveryStream } from "../domain/delivery-stream.ts";
 import { streamName, streamObjectKey } from "../domain/delivery-stream.ts";
 import type { WaitingRecord } from "../store/stream-record.ts";
-import { countStreamBytes, deleteStreamRecords, listStreamRecords, putStreamRecord } from "../store/stream-record.ts";
+import {
+  countStreamBytes,
+  deleteStreamRecords,
+  listStreamRecords,
+  oldestStreamRecordMs,
+  putStreamRecord,
+} from "../store/stream-record.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import type { ObjectWriter } from "./object-writer.ts";
@@ -140,14 +146,18 @@ export class DeliveryStreams {
     const { stream } = state;
     const { store, clock } = this.#options;
     if (state.bytes === 0) return false;
+    if (state.bytes < stream.bytesMax) {
+      // The others are read only when they are written.
+      const oldestMs = await store.read((reader) => oldestStreamRecordMs(reader, stream));
+      const isYoung = oldestMs !== undefined && isStillAhead(oldestMs + stream.ageMsMax, stream.ageMsMax, clock.now());
+      if (isYoung) return false;
+    }
     const records = await store.read((reader) => listStreamRecords(reader, stream, stream.bytesMax));
     const [first] = records;
     if (first === undefined) {
       state.bytes = 0;
       return false;
     }
-    const isYoung = isStillAhead(first.key[2] + stream.ageMsMax, stream.ageMsMax, clock.now());
-    if (state.bytes < stream.bytesMax && isYoung) return false;
     await this.#put(stream, first, records, signal);
     for (let at = 0; at < records.length; at += deletedMax) {
       const written = records.slice(at, at + deletedMax);

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
@@ -21,8 +23,11 @@ export const fanOutKind = "fan-out";
 /** A part is enqueued, or tried again. */
 export const fanOutPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
+/** The deliveries of an event up to which all are enqueued with it. */
+const directMax = 64;
+
 /** The deliveries that one job enqueues, in one transaction: all that arrives meanwhile waits for it. */
-const partMax = 64;
+const partMax = 32;
 
 /** The bytes at which a part gets no further delivery, so that its job can start from memory. */
 const partBytesMax = 49_152;
@@ -40,7 +45,7 @@ export const enqueueDeliveries = (
 ): string[] => {
   const count = plans.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
   if (count === 0) return [];
-  if (count <= partMax) {
+  if (count <= directMax) {
     const event = encodeEvent(key, remembered);
     return plans.flatMap(({ deliveries }) => deliveries.map((each) => enqueueDelivery(jobs, transaction, event, each)));
   }
@@ -104,19 +109,26 @@ interface EncodedEvent {
   readonly remembered: RememberedEvent | undefined;
 }
 
-/** Enqueues the deliveries of one part, in the transaction that ends its job: each exactly once. */
-export const fanOutHandler =
-  (app: Pick<Application, "store" | "jobs">): JobHandler =>
-  async (job) => {
+/**
+ * Enqueues the deliveries of one part, in the transaction that ends its job: each exactly once. Where that takes long,
+ * because they do not start from memory, the next part pauses as long first: events that arrive have half of the time.
+ */
+export const fanOutHandler = (app: Pick<Application, "store" | "jobs">): JobHandler => {
+  let tookMs = 0;
+  return async (job) => {
+    if (tookMs >= 1) await delay(tookMs);
     const { key, event, deliveries } = (job.memo?.value as Part | undefined) ?? (await readPart(app, job));
     return {
       done: true,
       apply: (transaction) => {
+        const beginMs = performance.now();
         const holders = deliveries.map((each) => enqueueDelivery(app.jobs, transaction, event, each));
         passHold(transaction, key, fanOutHolder(job.id), holders);
+        tookMs = performance.now() - beginMs;
       },
     };
   };
+};
 
 /** Reads an event once for all deliveries. What is encrypted in the database is not kept in memory in clear. */
 const readPart = async ({ store }: Pick<Application, "store">, job: Job): Promise<Part> => {

@@ -41,6 +41,15 @@ export const listStreamRecords = async (
   return found;
 };
 
+/** When the oldest record of a stream was added, in milliseconds since 1970; undefined: none waits. */
+export const oldestStreamRecordMs = async (
+  reader: Reader,
+  { account, name }: StreamReference,
+): Promise<number | undefined> => {
+  const [first] = await reader.listStored(streamRecords, { prefix: [account, name], limit: 1 }, ([, , atMs]) => atMs);
+  return first;
+};
+
 /** The number of bytes that wait in a stream. */
 export const countStreamBytes = async (reader: Reader, { account, name }: StreamReference): Promise<number> => {
   let bytes = 0;

@@ -9,12 +9,14 @@ import type { DeliveryAttempt } from "../../../services/event-bus/delivery/conne
 import { DeliveryStreams, deliveryStreamConnector } from "../../../services/event-bus/delivery/delivery-streams.ts";
 import type { DeliveryStream } from "../../../services/event-bus/domain/delivery-stream.ts";
 import { streamObjectKey } from "../../../services/event-bus/domain/delivery-stream.ts";
-import { openStore } from "../../../services/kit/store/store.ts";
+import type { Engine } from "../../../services/kit/store/engine.ts";
+import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { rounds } from "../../support/rounds.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { countingEngine } from "../../kit/store/counting-engine.ts";
 import type { EventBusClient, HarnessOptions } from "../harness.ts";
 import { startHarness, startProcess } from "../harness.ts";
 import { startProcess as startObjectStorage } from "../../object-storage/harness.ts";
@@ -74,19 +76,22 @@ const numbersOf = (written: readonly Written[]): number[][] =>
   written.map(({ lines }) => lines.map((line) => (JSON.parse(line) as { n: number }).n).toSorted((a, b) => a - b));
 
 /** The connector of the stream, which has room for eight records of 8,003 bytes. */
-const openConnector = async () => {
-  const store = await openStore({ directory: await temporaryDirectory(), sync: false });
+const openConnector = async (engine?: Engine, bytesMax = sales.bytesMax) => {
+  const store =
+    engine === undefined
+      ? await openStore({ directory: await temporaryDirectory(), sync: false })
+      : storeOver(engine, defaultLimits);
   onTestFinished(() => store.close());
   const clock = new FakeClock();
   const parts = { store, clock, ids: { uuid: randomUUID }, log: silentLogger };
-  const streams = new DeliveryStreams({ ...parts, streams: [sales], put: () => Promise.resolve() });
+  const streams = new DeliveryStreams({ ...parts, streams: [{ ...sales, bytesMax }], put: () => Promise.resolve() });
   const connector = deliveryStreamConnector(streams, () => Promise.reject(new Error("no other target")));
   const deliver = async (n: number): Promise<void> => {
     const outcome = await connector(attemptOf(n));
     if (outcome.kind !== "delivered") throw new Error(`delivery ${n} was not accepted`);
     await store.transact((transaction) => outcome.apply?.(transaction));
   };
-  return { store, clock, connector, deliver };
+  return { store, clock, streams, connector, deliver };
 };
 
 const attemptOf = (n: number): DeliveryAttempt => ({
@@ -121,6 +126,19 @@ describe("a declared delivery stream", () => {
         .toSorted((a, b) => a - b),
     ).toEqual(Array.from({ length: 25 }, (_none, n) => n));
     expect(written[0]?.key).toMatch(/^sales\/2026\/01\/02\/03\/sales-2026-01-02-03-04-05-[0-9a-f-]{36}$/);
+  });
+
+  test("reads one record at a time until it has enough of them, or an old one", async () => {
+    const { engine, scanned } = countingEngine();
+    const { clock, streams, deliver } = await openConnector(engine, 1_000_000);
+    for (const n of [1, 2, 3]) await deliver(n);
+    const { signal } = new AbortController();
+    const before = scanned();
+    await streams.writeDue(signal);
+    expect(scanned() - before).toBe(1);
+    clock.advance(300_000);
+    await streams.writeDue(signal);
+    expect(scanned() - before).toBeGreaterThan(3);
   });
 
   test("waits while no object can be put, also over a restart, and loses nothing", async () => {

@@ -160,6 +160,15 @@ describe("updateConnection and deauthorizeConnection", () => {
     expect(openSecret(app.keyring, ownerAccount, stored)?.basicAuthParameters?.password).toBe("open-sesame");
   });
 
+  test("remove what is sent with every request where none of it is given, and the credentials stay", async () => {
+    const { client } = await startHarness();
+    await client.createConnection(basic);
+    await client.updateConnection({ name: "shop", authParameters: { invocationHttpParameters: {} } });
+    const { authParameters } = await client.describeConnection({ name: "shop" });
+    expect(authParameters?.basicAuthParameters?.username).toBe("alice");
+    expect(authParameters?.invocationHttpParameters).toMatchObject({ headerParameters: [], queryStringParameters: [] });
+  });
+
   test("refuse a new type without what it needs, and a connection that is not there", async () => {
     const { client } = await startHarness();
     await client.createConnection(basic);

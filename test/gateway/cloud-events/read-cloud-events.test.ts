@@ -82,6 +82,9 @@ describe("a binary CloudEvent", () => {
     [{ "ce-subject": "5% of 100%" }, "", ',"subject":"5% of 100%"'],
     [{ "ce-subject": "Caf%C3%A9%20%22x%22" }, "", ',"subject":"Café \\"x\\""'],
     [{ "ce-subject": '"a \\"b\\""' }, "", ',"subject":"a \\"b\\""'],
+    // Each character is a byte of the header.
+    [{ "ce-subject": "Caf\xc3\xa9" }, "", ',"subject":"Café"'],
+    [{ "ce-subject": "Caf\xe9" }, "", ',"subject":"Café"'],
   ])("with the headers %j is read", (headers, body, rest) => {
     expect(read({ ...binary, ...headers }, body).events).toEqual([
       { id: "1", source: "/shop", type: "sale", timeMs: undefined, json: `{${least}${rest}}` },
