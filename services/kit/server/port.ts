@@ -123,6 +123,8 @@ export const createPort = (handlers: PortHandlers, { limits, peers, tls }: PortO
     } else if (protocol === "body") handlers.body(socket);
     else if (protocol === "answers") handlers.answers(socket);
     else if (protocol === "http2") {
+      // A server of HTTP/1.1 accepts connections that stay open when their peers have closed them.
+      socket.allowHalfOpen = false;
       // The session is created before this returns.
       taken = socket;
       http2 ??= makeHttp2();
@@ -249,6 +251,7 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take, places: Co
     const material = source.current();
     if (material !== known) secure.setSecureContext(contextOptions(material));
     known = material;
+    socket.allowHalfOpen = false;
     secure.emit("connection", socket);
   };
 };
@@ -270,6 +273,7 @@ const decide = (
   const settle = (protocol: ProtocolName | undefined): void => {
     clearTimeout(timer);
     socket.off("readable", look);
+    socket.off("end", leave);
     socket.off("close", gone);
     if (held !== undefined && protocol !== undefined) socket.unshift(held);
     then(protocol);
@@ -285,9 +289,11 @@ const decide = (
     const possible = begins(http2Preface) ? "http2" : (local ?? "http1");
     if (possible === "http1" || seen.length === prefaceBytes) settle(possible);
   };
+  const leave = (): void => void socket.destroy();
   const gone = (): void => settle(undefined);
   const timer = setTimeout(() => socket.destroy(), timeoutMs);
   socket.on("readable", look);
+  socket.on("end", leave);
   socket.on("close", gone);
   socket.on("error", ignore);
 };

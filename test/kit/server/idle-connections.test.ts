@@ -29,3 +29,15 @@ test.each([false, true])(
     await eventually(async () => (await held()) === 0, "all are closed");
   },
 );
+
+test.each([false, true])("a server closes connections that their peers have closed; TLS: %s", async (isSecure) => {
+  const files = isSecure ? await (await createAuthority(await temporaryDirectory())).certify("server") : undefined;
+  const tls = files && { source: openTlsFiles({ ...files, authority: "" }, systemClock, silentLogger) };
+  const { server } = await startTestServer({ ...(tls && { tls }) });
+  onTestFinished(() => server.stop(0));
+  const held = async (): Promise<number> => (await heldConnections(server.port)).size;
+
+  for (const occupy of Object.values(idleKinds.http2)) (await occupy({ port: server.port, isSecure })).end();
+  // Of those that only time would end, the first have 20 seconds.
+  await expect.poll(held, { timeout: 5_000 }).toBe(0);
+});
