@@ -22,17 +22,21 @@ export interface CloudEvents {
 
 /** Events of a batch; PutEvents accepts no more. */
 const batchMax = 10;
+/** PutEvents accepts half as many bytes; more are not read, of which there could be 4 MiB with a million values. */
+const bodyBytesMax = 512 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads the CloudEvents of a request in the structured, batched or binary mode of the HTTP binding. Throws
- * UNSUPPORTED_MEDIA_TYPE for another content, and MALFORMED_BODY for what is no CloudEvent, with the reason.
+ * BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE for another content, and MALFORMED_BODY for what is no CloudEvent, with the
+ * reason.
  */
 export const readCloudEvents = (
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   body: Buffer,
 ): CloudEvents => {
+  if (body.length > bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
   const contentType = String(headers["content-type"] ?? "");
   const mediaType = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (mediaType === "application/cloudevents+json") return { events: [structuredEvent(textOf(body))], isBatch: false };

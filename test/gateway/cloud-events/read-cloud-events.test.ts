@@ -112,3 +112,9 @@ test.each<Record<string, string>>([
 ])("a request with the headers %j has no known content", (headers) => {
   expect(refusalOf(headers, "{}")).toMatch(/is not that of CloudEvents in JSON, and there is no header ce-specversion/);
 });
+
+test("events that are larger than any bus accepts are refused before they are parsed", () => {
+  const of = (bytes: number): string => `{${least}${" ".repeat(bytes - least.length - 2)}}`;
+  expect(refusalOf(structured, of(524_288))).toBe("accepted");
+  expect(refusalOf(structured, of(524_289))).toBe("Your request was too big.");
+});
