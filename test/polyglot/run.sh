@@ -12,6 +12,11 @@ if ! cmp -s "$here/requirements.txt" "$cache/installed.txt"; then
   rm -rf "$cache/venv"
   python3 -m venv "$cache/venv"
   "$python" -m pip install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
+  # Of the 500 MB of collections that this package of Ansible holds, the few that a play needs.
+  rm -rf "$cache/ansible"
+  "$python" -m pip download --quiet --disable-pip-version-check --no-deps --dest "$cache/ansible" ansible==12.3.0
+  "$python" "$here/ansible_collections.py" "$cache"/ansible/ansible-*.whl "$cache/ansible"
+  rm "$cache"/ansible/ansible-*.whl
   cp "$here/requirements.txt" "$cache/installed.txt"
 fi
 
