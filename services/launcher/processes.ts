@@ -75,6 +75,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
   }),
   "refactoring-workspace": service("refactoring-workspace", 50_052, {
     listeners: { proxy: { setting: "proxyListen", port: 8_081 } },
+    nodeFlags: [newObjectsFlag, oldObjectsFlag],
   }),
   "event-bus": service("event-bus", 50_053, {
     callsLater: ["object-storage"],

@@ -1,3 +1,4 @@
+import { processes } from "../../services/launcher/processes.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
 import { startPeer } from "./peers/peer.ts";
 
@@ -12,7 +13,7 @@ interface Figures {
 }
 
 const measure = async (server: string, client: string): Promise<Figures> => {
-  const serving = startPeer("proxy-servers", server);
+  const serving = startPeer("proxy-servers", server, processes["refactoring-workspace"].nodeFlags);
   const calling = startPeer("proxy-clients", client);
   try {
     const address = await serving.ask<string>({ ask: "start" });

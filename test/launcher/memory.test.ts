@@ -194,14 +194,19 @@ test(
   "a mixed load leaves the memory of all processes bounded, and they give it back",
   async () => {
     const dataDir = await temporaryDirectory();
-    const command = [process.execPath, join(import.meta.dirname, "../../services/run.cjs"), "launch"];
+    const command = [
+      process.execPath,
+      "--max-semi-space-size=2",
+      join(import.meta.dirname, "../../services/run.cjs"),
+      "launch",
+    ];
     const system = await startLoggedSystem(dataDir, "info", { command, isQuiet: true });
     onTestFinished(() => system.stop());
     const atRest = await settled(system.pid, most.atRest);
 
     const keys = await openAccessKeyFile({ path: credentialsFile(dataDir), clock: systemClock, ids: randomIds });
     const credentials = keys.find(keys.firstAccessKeyId ?? "")!;
-    const clients = sdkClients({ endpoint: system.gatewayUrl, credentials });
+    const clients = sdkClients({ endpoint: system.gatewayUrl, credentials, maxAttempts: 3 });
     onTestFinished(() => destroyClients(clients));
     const role = await createDeliveryRole({ endpoint: system.gatewayUrl, credentials });
     const mixes = [

@@ -12,11 +12,13 @@ export interface SdkClients {
   readonly workspace: MigrationHubRefactorSpacesClient;
 }
 
-/** Clients of one gateway that sign with one key and ask once; `destroyClients` closes them. */
+/** Clients of one gateway that sign with one key, and ask once unless told otherwise; `destroyClients` closes them. */
 export const sdkClients = ({
   endpoint,
   ...others
-}: Pick<S3ClientConfig, "credentials" | "requestHandler"> & { readonly endpoint: string }): SdkClients => {
+}: Pick<S3ClientConfig, "credentials" | "requestHandler" | "maxAttempts"> & {
+  readonly endpoint: string;
+}): SdkClients => {
   const config = { endpoint, region: "us-east-1", maxAttempts: 1, ...others };
   return {
     objectStorage: new S3Client({ ...config, forcePathStyle: true }),
