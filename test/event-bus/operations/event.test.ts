@@ -93,8 +93,8 @@ describe("putEvents on a bus whose rules have large inputs", () => {
     const sale = { source: "shop", detailType: "Sale", detail: "{}" };
     const answer = await client.putEvents({ entries: Array.from({ length: 10 }, () => sale) });
     expect(answer.failedEntryCount).toBe(0);
-    // The 300 deliveries of an event are enqueued in parts: of 13 rules, the last of 8.
-    expect(await app.jobs.countDue(10_000)).toBe(50);
+    // The 300 deliveries of an event are enqueued in parts; two of these would be more than one part holds.
+    expect(await app.jobs.countDue(10_000)).toBe(3_000);
   });
 
   test("refuses an entry that has more deliveries than a transaction holds, and takes the others", async () => {
