@@ -17,13 +17,7 @@ import {
   SearchProfilesCommand,
   UpdateProfileCommand,
 } from "@aws-sdk/client-customer-profiles";
-import {
-  CreateApiDestinationCommand,
-  CreateConnectionCommand,
-  PutEventsCommand,
-  PutRuleCommand,
-  PutTargetsCommand,
-} from "@aws-sdk/client-eventbridge";
+import { PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import {
   CreateEnvironmentCommand,
   ListEnvironmentsCommand,
@@ -42,7 +36,6 @@ import { systemClock } from "../../services/kit/clock/clock.ts";
 import { openAccessKeyFile } from "../../services/kit/identity/access-key-file.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
 import { credentialsFile } from "../../services/launcher/settings.ts";
-import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import { startLoggedSystem } from "../support/logged-system.ts";
 import type { ProportionalMemory } from "../support/process-memory.ts";
@@ -51,6 +44,7 @@ import { rounds } from "../support/rounds.ts";
 import type { SdkClients } from "../support/sdk-clients.ts";
 import { destroyClients, sdkClients } from "../support/sdk-clients.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { deliverTo } from "./deliver-to.ts";
 
 const loadMs = rounds(12_000, 3_600_000);
 const sampleMs = rounds(1_000, 10_000);
@@ -98,13 +92,13 @@ const prepareObjects = async ({ objectStorage }: SdkClients): Promise<Mix> => {
   };
   await objectStorage.send(new PutObjectCommand({ Bucket, Key: "large/0", Body: large }));
   await objectStorage.send(new PutObjectCommand({ Bucket, Key: "small/0", Body: small }));
+  const keyOf = (number: number): string => `small/${number % 10_000}`;
   return (number) => {
-    const Key = `small/${number % 10_000}`;
+    const Key = keyOf(number);
     if (number % 100 === 0) return objectStorage.send(new PutObjectCommand({ Bucket, Key: "large/0", Body: large }));
     if (number % 100 === 1) return get("large/0");
     if (number % 10 === 2) return objectStorage.send(new ListObjectsV2Command({ Bucket, MaxKeys: 200 }));
-    if (number % 10 === 3)
-      return objectStorage.send(new DeleteObjectCommand({ Bucket, Key: `small/${number + 5_001}` }));
+    if (number % 10 === 3) return objectStorage.send(new DeleteObjectCommand({ Bucket, Key: keyOf(number + 5_001) }));
     if (number % 2 === 0) return objectStorage.send(new PutObjectCommand({ Bucket, Key, Body: small }));
     return get("small/0");
   };
@@ -124,23 +118,10 @@ const prepareProfiles = async ({ customerProfile }: SdkClients): Promise<Mix> =>
   };
 };
 
-const prepareEvents = async ({ eventBus }: SdkClients, endpointUrl: string, RoleArn: string): Promise<Mix> => {
-  const Name = "mixed";
-  const { ConnectionArn } = await eventBus.send(
-    new CreateConnectionCommand({
-      Name,
-      AuthorizationType: "API_KEY",
-      AuthParameters: { ApiKeyAuthParameters: { ApiKeyName: "x-key", ApiKeyValue: "of the mix" } },
-    }),
-  );
-  const { ApiDestinationArn } = await eventBus.send(
-    new CreateApiDestinationCommand({ Name, ConnectionArn, HttpMethod: "POST", InvocationEndpoint: endpointUrl }),
-  );
-  await eventBus.send(new PutRuleCommand({ Name, EventPattern: '{"source":["mixed"]}' }));
-  const Targets = [{ Id: "endpoint", Arn: ApiDestinationArn, RoleArn }];
-  await eventBus.send(new PutTargetsCommand({ Rule: Name, Targets }));
+const prepareEvents = ({ eventBus }: SdkClients): Mix => {
+  const item = "b".repeat(500);
   return (number) => {
-    const entry = { Source: "mixed", DetailType: "Mix", Detail: JSON.stringify({ number, item: "b".repeat(500) }) };
+    const entry = { Source: "mixed", DetailType: "Mix", Detail: JSON.stringify({ number, item }) };
     return eventBus.send(new PutEventsCommand({ Entries: [entry] }));
   };
 };
@@ -208,10 +189,10 @@ test(
     const credentials = keys.find(keys.firstAccessKeyId ?? "")!;
     const clients = sdkClients({ endpoint: system.gatewayUrl, credentials, maxAttempts: 3 });
     onTestFinished(() => destroyClients(clients));
-    const role = await createDeliveryRole({ endpoint: system.gatewayUrl, credentials });
+    await deliverTo(clients, "mixed", await startEndpoint(), { endpoint: system.gatewayUrl, credentials });
     const mixes = [
       await prepareObjects(clients),
-      await prepareEvents(clients, await startEndpoint(), role),
+      prepareEvents(clients),
       await prepareProfiles(clients),
       await prepareWorkspace(clients),
     ];

@@ -4,14 +4,7 @@ import {
   SearchProfilesCommand,
   UpdateProfileCommand,
 } from "@aws-sdk/client-customer-profiles";
-import {
-  CreateApiDestinationCommand,
-  CreateConnectionCommand,
-  DescribeRuleCommand,
-  PutEventsCommand,
-  PutRuleCommand,
-  PutTargetsCommand,
-} from "@aws-sdk/client-eventbridge";
+import { DescribeRuleCommand, PutEventsCommand, PutRuleCommand } from "@aws-sdk/client-eventbridge";
 import {
   CreateEnvironmentCommand,
   ListTagsForResourceCommand,
@@ -26,9 +19,9 @@ import {
 } from "@aws-sdk/client-s3";
 
 import type { ProcessName } from "../../services/launcher/processes.ts";
-import { createDeliveryRole } from "../support/delivery-role.ts";
 import type { HttpReceiver } from "../support/http-receiver.ts";
 import type { System } from "../support/system.ts";
+import { deliverTo } from "./deliver-to.ts";
 
 /**
  * Something that is written again and again, each time with the next generation, counted from 1. What is stored of a
@@ -198,29 +191,6 @@ const eventOf = ({ clients }: System, delivered: DeliveredEvents, name: string):
   };
 };
 
-const deliverTo = async (system: System, endpoint: HttpReceiver): Promise<void> => {
-  const { eventBus } = system.clients;
-  const { ConnectionArn } = await eventBus.send(
-    new CreateConnectionCommand({
-      Name: "rounds",
-      AuthorizationType: "API_KEY",
-      AuthParameters: { ApiKeyAuthParameters: { ApiKeyName: "x-key", ApiKeyValue: "of the rounds" } },
-    }),
-  );
-  const { ApiDestinationArn } = await eventBus.send(
-    new CreateApiDestinationCommand({
-      Name: "rounds",
-      ConnectionArn,
-      HttpMethod: "POST",
-      InvocationEndpoint: `${endpoint.url}/events`,
-    }),
-  );
-  await eventBus.send(new PutRuleCommand({ Name: "rounds", EventPattern: '{"source":["rounds"]}' }));
-  const RoleArn = await createDeliveryRole({ endpoint: system.installation.gatewayUrl, credentials: system });
-  const target = { Id: "endpoint", Arn: ApiDestinationArn, RoleArn };
-  await eventBus.send(new PutTargetsCommand({ Rule: "rounds", Targets: [target] }));
-};
-
 /** Creates what is written to, in all four services, and writes the first generation of each. */
 export const prepareWritables = async (
   system: System,
@@ -233,7 +203,8 @@ export const prepareWritables = async (
   const environment = await workspace.send(
     new CreateEnvironmentCommand({ Name: "rounds", NetworkFabricType: "TRANSIT_GATEWAY" }),
   );
-  await deliverTo(system, endpoint);
+  const role = { endpoint: system.installation.gatewayUrl, credentials: system };
+  await deliverTo(system.clients, "rounds", `${endpoint.url}/events`, role);
   const delivered = new DeliveredEvents(endpoint);
   const writables: Writable[] = [];
   for (let index = 10; index < 10 + perService; index += 1) {

@@ -1,11 +1,16 @@
+import { IncomingMessage } from "node:http";
+import type { Http2ServerRequest, Http2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Http2Session } from "node:http2";
 import type { TLSSocket } from "node:tls";
 
 import type { Caller } from "./caller.ts";
 
 /** The connection of a call. Undefined: it is closed already. */
 export type Connection = Socket | Http2Session | undefined;
+
+/** The connection on which a request came. */
+export const connectionOf = (request: IncomingMessage | Http2ServerRequest): Connection =>
+  request instanceof IncomingMessage ? request.socket : request.stream.session;
 
 /** What conditions of policies ask for of a connection: the address at its other end, and how it is encrypted. */
 export const connectionFacts = (

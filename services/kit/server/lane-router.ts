@@ -9,6 +9,7 @@ import { Code, ConnectError, createConnectRouter, createContextKey, createContex
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 
 import type { Connection } from "../identity/connection.ts";
+import { connectionOf } from "../identity/connection.ts";
 import type { Logger } from "../log/log.ts";
 import { tooLarge } from "../wire/frame-parser.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
@@ -48,8 +49,7 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         response.end();
       } else {
         if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
-        const connection = request instanceof IncomingMessage ? request.socket : request.stream.session;
-        const values = createContextValues().set(connectionKey, connection);
+        const values = createContextValues().set(connectionKey, connectionOf(request));
         await countingAs(request, async () => {
           const answer = await handler({
             ...universalRequestFromNodeRequest(request, response, undefined, values),

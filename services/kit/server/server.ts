@@ -9,6 +9,7 @@ import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
+import { connectionOf } from "../identity/connection.ts";
 import type { Logger } from "../log/log.ts";
 import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -148,8 +149,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (isMetrics) void answerMetrics(options.metrics, response);
     else if (page !== undefined) {
-      const connection = request instanceof Http2ServerRequest ? request.stream.session : request.socket;
-      const authenticate = (token: string | undefined) => dispatcher.authenticate(token, undefined, connection);
+      const authenticate = (token: string | undefined) =>
+        dispatcher.authenticate(token, undefined, connectionOf(request));
       void answerOperatorPage(page, authenticate, options.log, request, response);
     } else void router(request, response);
   };
