@@ -204,9 +204,9 @@ const compileMessage = (tags: Tags, desc: DescMessage, spelling: DialectSpelling
 const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
   if (field.xml.isFlattened) return compileItems(tags, field, spelling);
   const writeItems = compileItems(tagsOf(field.xml.memberName ?? "member"), field, spelling);
-  return (out, items, writesEmpty) => {
+  return (out, items, isTop) => {
     if ((items as readonly unknown[]).length === 0) {
-      if (writesEmpty) out.text += tags.empty;
+      if (isTop && !field.xml.isOmittedEmpty) out.text += tags.empty;
       return;
     }
     out.text += tags.opening;

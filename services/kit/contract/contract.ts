@@ -24,6 +24,7 @@ import {
   xml_attribute,
   xml_flattened,
   xml_member_name,
+  xml_omitted_empty,
   xml_root,
   xml_text,
 } from "../../../gen/quartet/traits/v1/binding_pb.ts";
@@ -74,6 +75,8 @@ interface XmlFacts {
   /** The name of list elements or map entries; undefined: `member` for lists, `entry` for maps. */
   readonly memberName: string | undefined;
   readonly isFlattened: boolean;
+  /** A list of the document itself is left out where it is empty, as one within its members is. */
+  readonly isOmittedEmpty: boolean;
   readonly isAttribute: boolean;
   /** The field is the text of its message's own element. */
   readonly isText: boolean;
@@ -214,6 +217,7 @@ const readField = (desc: DescField): FieldContract => {
     xml: {
       memberName: readOption(desc, xml_member_name) || undefined,
       isFlattened: readOption(desc, xml_flattened),
+      isOmittedEmpty: readOption(desc, xml_omitted_empty),
       isAttribute: readOption(desc, xml_attribute),
       isText: readOption(desc, xml_text),
     },

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import {
   GetBucketLocationResponseSchema,
+  GetBucketTaggingResponseSchema,
+  GetBucketWebsiteResponseSchema,
   ListObjectsV2ResponseSchema,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { readMembers, writeMembers } from "../../../gateway/codecs/rest-xml.ts";
@@ -48,4 +50,23 @@ test("a document of a thousand items is the text of all of them", () => {
       "<Name>photos</Name><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes><CommonPrefixes/></ListBucketResult>",
     ].join(""),
   );
+});
+
+describe("an empty list of the document itself", () => {
+  test("is an empty element", () => {
+    const message = create(GetBucketTaggingResponseSchema);
+    expect(writeMembers(message, GetBucketTaggingResponseSchema, spelling)?.body.toString()).toBe(
+      '<?xml version="1.0" encoding="UTF-8"?>\n<Tagging xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><TagSet/></Tagging>',
+    );
+  });
+
+  test("is left out where the contract says so", () => {
+    const message = create(GetBucketWebsiteResponseSchema, { indexDocument: { suffix: "index.html" } });
+    expect(writeMembers(message, GetBucketWebsiteResponseSchema, spelling)?.body.toString()).toBe(
+      [
+        '<?xml version="1.0" encoding="UTF-8"?>\n<WebsiteConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">',
+        "<IndexDocument><Suffix>index.html</Suffix></IndexDocument></WebsiteConfiguration>",
+      ].join(""),
+    );
+  });
 });

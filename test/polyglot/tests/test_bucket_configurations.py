@@ -28,6 +28,10 @@ def test_a_website_is_what_was_put(s3, bucket):
     }
     s3.put_bucket_website(Bucket=bucket, WebsiteConfiguration=website)
     assert members(s3.get_bucket_website(Bucket=bucket)) == website
+    # One without rules: Terraform would plan to remove an empty list of them each time it runs.
+    website = {"IndexDocument": {"Suffix": "index.html"}}
+    s3.put_bucket_website(Bucket=bucket, WebsiteConfiguration=website)
+    assert members(s3.get_bucket_website(Bucket=bucket)) == website
     s3.delete_bucket_website(Bucket=bucket)
     with pytest.raises(botocore.exceptions.ClientError) as missing:
         s3.get_bucket_website(Bucket=bucket)
