@@ -3,7 +3,7 @@ import { conditionTest } from "./condition.ts";
 import type { Policy, Principal, Selection, Statement } from "./document.ts";
 import type { MatchingWork } from "./matching-work.ts";
 import type { PolicySpelling } from "./spelling.ts";
-import { arnTest, literalPattern, SplitArn, textTest } from "./wildcard.ts";
+import { arnTest, headOfPattern, literalPattern, SplitArn, textTest } from "./wildcard.ts";
 
 /** Who asks, as far as policies can name it. */
 export interface Requester {
@@ -81,6 +81,8 @@ export interface CompiledStatement {
   readonly principalItself: (request: SpelledRequest) => boolean;
   readonly action: (request: SpelledRequest) => boolean;
   readonly resource: (request: SpelledRequest) => boolean;
+  /** The head of every resource that it names; undefined, if they may have several. */
+  readonly head: string | undefined;
   readonly conditions: readonly { readonly key: string; readonly holds: ConditionTest }[];
 }
 
@@ -90,26 +92,50 @@ type IndexedStatement = readonly [index: number, statement: CompiledStatement];
 /** Actions of which a policy remembers its statements; those of a service are fewer. */
 const rememberedActionsMax = 256;
 
+/** Up to so many statements are compared one by one. */
+const comparedMax = 4;
+
+/** The statements about one action, by the only head of the resources that they name. */
+interface ByHead {
+  readonly byHead: ReadonlyMap<string, readonly IndexedStatement[]>;
+  /** Those that name no resources or resources of several heads. */
+  readonly others: readonly IndexedStatement[];
+}
+
 /** The statements of one policy, read once. */
 class CompiledPolicy {
   readonly statements: readonly CompiledStatement[];
-  readonly #byAction = new Map<string, readonly IndexedStatement[]>();
+  readonly #byAction = new Map<string, ByHead>();
 
   constructor(statements: readonly CompiledStatement[]) {
     this.statements = statements;
   }
 
-  /** The statements whose action is the request's. It depends on nothing else of a request, so it is found once. */
+  /**
+   * The statements whose action is the request's, in their order, less those that name only resources of other heads.
+   * Which those are depends on nothing else of a request, so they are found once.
+   */
   about(request: SpelledRequest): readonly IndexedStatement[] {
     let found = this.#byAction.get(request.action);
     if (found === undefined) {
-      found = [...this.statements.entries()].filter(([, { action }]) => action(request));
+      found = groupByHead([...this.statements.entries()].filter(([, { action }]) => action(request)));
       if (this.#byAction.size >= rememberedActionsMax) this.#byAction.clear();
       this.#byAction.set(request.action, found);
     }
-    return found;
+    const { byHead, others } = found;
+    const own = byHead.size === 0 ? undefined : byHead.get(request.resource.head);
+    if (own === undefined) return others;
+    return others.length === 0 ? own : [...own, ...others].toSorted(([one], [other]) => one - other);
   }
 }
+
+const groupByHead = (statements: readonly IndexedStatement[]): ByHead => {
+  if (statements.length <= comparedMax) return { byHead: new Map(), others: statements };
+  const byHead = Map.groupBy(statements, ([, { head }]) => head ?? "");
+  const others = byHead.get("") ?? [];
+  byHead.delete("");
+  return { byHead, others };
+};
 
 const compiledBySpelling = new WeakMap<PolicySpelling, WeakMap<Policy, CompiledPolicy>>();
 
@@ -186,11 +212,22 @@ const compile = (statement: Statement, spelling: PolicySpelling, hasVariables: b
       const fits = arnTest(spelled);
       return ({ resource, work }) => fits(resource, work);
     }),
+    head: onlyHead(statement, spelling),
     conditions: statement.conditions.map((condition) => ({
       key: condition.key,
       holds: conditionTest(condition, reading),
     })),
   };
+};
+
+/** Variables have a dollar sign, and what they become is known with a request only. */
+const onlyHead = ({ resource }: Statement, spelling: PolicySpelling): string | undefined => {
+  if (resource === undefined || resource.isNegated) return undefined;
+  const heads = new Set(
+    resource.entries.map((pattern) => (pattern.includes("$") ? undefined : headOfPattern(spelling.arn(pattern)))),
+  );
+  const [head] = heads;
+  return heads.size === 1 ? head : undefined;
 };
 
 const selection = <T>(selected: Selection<T> | undefined, testOf: (entry: T) => Test): Test => {

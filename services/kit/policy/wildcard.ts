@@ -70,6 +70,7 @@ const hasNothingSpecial = (pattern: string): boolean => !/[*?\uFDD0\uFDD1]/.test
 export class SplitArn {
   readonly text: string;
   #parts: readonly string[] | undefined;
+  #head: string | undefined;
 
   constructor(text: string) {
     this.text = text;
@@ -79,7 +80,37 @@ export class SplitArn {
   get parts(): readonly string[] {
     return (this.#parts ??= arnParts(this.text));
   }
+
+  /** The beginning of its sixth part up to the first slash; empty, if it has fewer parts. */
+  get head(): string {
+    return (this.#head ??= arnHead(this.text));
+  }
 }
+
+/** The head of all ARNs that fit a pattern; undefined, if they may have several. */
+export const headOfPattern = (pattern: string): string | undefined => {
+  const beginning = pattern.replace(/\*$/, "");
+  if (!hasNothingSpecial(beginning)) return undefined;
+  const isWhole = beginning === pattern || beginning.includes("/", sixthPartAt(beginning));
+  return (isWhole && arnHead(beginning)) || undefined;
+};
+
+const arnHead = (arn: string): string => {
+  const from = sixthPartAt(arn);
+  if (from === arn.length) return "";
+  const slash = arn.indexOf("/", from);
+  return arn.slice(from, slash < 0 ? arn.length : slash);
+};
+
+/** Where the sixth part of an ARN begins; the length of a text with fewer parts. */
+const sixthPartAt = (arn: string): number => {
+  let from = 0;
+  for (let part = 1; part < arnLength; part += 1) {
+    from = arn.indexOf(":", from) + 1;
+    if (from === 0) return arn.length;
+  }
+  return from;
+};
 
 /**
  * A pattern read once: whether an ARN fits it part by part. A star reaches no further than its own of the six parts. A

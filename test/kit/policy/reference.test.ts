@@ -36,6 +36,8 @@ const resourcePatterns = [
   "*",
   "arn:aws:s3:::b",
   "arn:aws:s3:::b/*",
+  "arn:aws:s3:::b*",
+  "arn:aws:s3:::c/*",
   "arn:aws:s3:::b/${aws:username}/*",
   "arn:aws:s3:::b/${aws:PrincipalTag/home}/*",
   "arn:aws:s3:::b/a:b${*}c",
@@ -145,7 +147,8 @@ class Draw {
   documents(hasPrincipals: boolean): Document[] {
     return Array.from({ length: this.one([0, 1, 1, 2]) }, () => ({
       Version: this.chance(0.8) ? "2012-10-17" : "2008-10-17",
-      Statement: Array.from({ length: this.one([1, 2, 3]) }, () => this.rule(hasPrincipals)),
+      // Those about an action that are more than four are found by what they name.
+      Statement: Array.from({ length: this.one([1, 1, 2, 2, 3, 3, 12]) }, () => this.rule(hasPrincipals)),
     }));
   }
 
