@@ -138,7 +138,7 @@ await runProcess(log, async (control) => {
     })),
     minter,
     publicKeys: keysDirectory(config),
-    findPolicies: (digest) => ownServices.findPolicies(digest),
+    findPolicies: (digest, principalArn) => ownServices.findPolicies(digest, principalArn),
     allowedOrigins: config.allowedOrigins,
     signing: gateway,
     limits: { floodsPerMinuteMax: config.floodsPerMinuteMax },

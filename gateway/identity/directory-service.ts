@@ -74,9 +74,9 @@ async function* watchDirectory(
 }
 
 /** Returns the identity policies with a digest. Refuses everybody but services: ACCESS_DENIED. */
-const getPolicies = async ({ digest }: GetPoliciesRequest, context: Context) => {
+const getPolicies = async ({ digest, principalArn }: GetPoliciesRequest, context: Context) => {
   refuseOthers(context);
-  const documents = context.app.policyLists.find(digest);
+  const documents = context.app.policyLists.find(digest, principalArn);
   return { documents: [...(documents ?? [])], isKnown: documents !== undefined };
 };
 

@@ -128,13 +128,17 @@ const tables = {
 /** The kinds share the form of their keys; the record belongs to its kind by construction. */
 const tableOf = (kind: Kind): Table<readonly string[]> => tables[kind];
 
+/** All records of each account together, because each change of a state copies what it has. */
 const readAll = (store: Store): Promise<AccountChanges[]> =>
   store.read(async (reader) => {
-    const all: AccountChanges[] = [];
+    const all = new Map<string, Change[]>();
     for (const kind of Object.keys(tables) as Kind[])
       for await (const { key, value } of reader.range(tableOf(kind), {})) {
         const [accountId = "", name = accountId] = key;
-        all.push({ accountId, changes: [{ kind, name, record: value } as unknown as Change] });
+        const change = { kind, name, record: value } as unknown as Change;
+        const known = all.get(accountId);
+        if (known === undefined) all.set(accountId, [change]);
+        else known.push(change);
       }
-    return all;
+    return [...all].map(([accountId, changes]) => ({ accountId, changes }));
   });

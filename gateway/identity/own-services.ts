@@ -85,8 +85,8 @@ export interface OwnServicesOptions {
 export interface OwnServices {
   readonly directory: Directory;
   readonly connections: readonly ServiceConnection[];
-  /** The identity policies with this digest, which a token has instead of them. */
-  findPolicies(digest: string): readonly string[] | undefined;
+  /** The identity policies with this digest of a principal, which a token has instead of them. */
+  findPolicies(digest: string, principalArn: string): readonly string[] | undefined;
   noteKeyUse(use: KeyUse): void;
   readonly urls: Readonly<Record<string, string>>;
   stop(graceMs: number): Promise<void>;
@@ -138,8 +138,8 @@ const firstFollowedMs = 5_000;
 
 const policiesFinder =
   (accounts: Accounts, declaredKeys: JoinedAccessKeys, lists: Pick<PolicyLists, "find">) =>
-  (digest: string): readonly string[] | undefined =>
-    accounts.findPolicies(digest) ?? declaredKeys.findPolicies(digest) ?? lists.find(digest);
+  (digest: string, principalArn: string): readonly string[] | undefined =>
+    accounts.findPolicies(digest) ?? declaredKeys.findPolicies(digest) ?? lists.find(digest, principalArn);
 
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, control, tls, log, metrics, accounts, declaredKeys, followers } = options;
@@ -178,7 +178,9 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
 
   const replication: ReplicationApplication = { identities, sessionKey: opened.sessionKey, clock: systemClock };
   const storedLists = openPolicyLists(identities, systemClock);
-  const policyLists = { find: (digest: string) => declaredKeys.findPolicies(digest) ?? storedLists.find(digest) };
+  const policyLists: Pick<PolicyLists, "find"> = {
+    find: (digest, principalArn) => declaredKeys.findPolicies(digest) ?? storedLists.find(digest, principalArn),
+  };
   const findPolicies = policiesFinder(accounts, declaredKeys, storedLists);
   const followed: DirectoryApplication = { identities, policyLists, clock: systemClock };
 

@@ -33,7 +33,9 @@ export interface ReplicationApplication {
   readonly clock: Clock;
 }
 
+/** Changes of one message, and their bytes but for the last one: whoever follows accepts 16 MiB. */
 const changesPerMessageMax = 500;
+const messageBytesMax = 1024 * 1024;
 
 const schemas = {
   account: AccountRecordSchema,
@@ -66,14 +68,12 @@ async function* watchIdentities(
   const watched = watchChanges(identities, clock, signal);
   try {
     for (const accountId of identities.accountIds())
-      for (const changes of inPieces(allOf(identities, accountId)))
-        yield { changes: changes.map((change) => written(identities, accountId, change)) };
+      for (const changes of inPieces(identities, allOf(identities, accountId))) yield { changes };
     yield { isComplete: true, sessionKey: new Uint8Array(sessionKey.export()) };
     for await (const batch of watched.batches()) {
-      const changes = batch.flatMap(({ accountId, changes: made }) =>
-        made.map((change) => written(identities, accountId, change)),
-      );
-      yield { changes, isComplete: true };
+      const all = batch.flatMap(({ accountId, changes }) => changes.map((change) => ({ accountId, change })));
+      for (const changes of inPieces(identities, all)) yield { changes, isComplete: true };
+      if (all.length === 0) yield { isComplete: true };
     }
   } finally {
     watched.stop();
@@ -96,17 +96,34 @@ const written = (identities: Identities, accountId: string, { kind, name, record
   return create(IdentityChangeSchema, { ...whole, record: bytes });
 };
 
-const allOf = (identities: Identities, accountId: string): Change[] => {
+/** A change and the account in which it was made. */
+interface ChangeOfAccount {
+  readonly accountId: string;
+  readonly change: Change;
+}
+
+const allOf = (identities: Identities, accountId: string): ChangeOfAccount[] => {
   const state = identities.state(accountId);
   return (Object.keys(schemas) as Kind[]).flatMap((kind) =>
-    [...state[kind]].map(([name, record]) => ({ kind, name, record }) as unknown as Change),
+    [...state[kind]].map(([name, record]) => ({ accountId, change: { kind, name, record } as unknown as Change })),
   );
 };
 
-const inPieces = (changes: readonly Change[]): (readonly Change[])[] =>
-  Array.from({ length: Math.ceil(changes.length / changesPerMessageMax) }, (_, at) =>
-    changes.slice(at * changesPerMessageMax, (at + 1) * changesPerMessageMax),
-  );
+/** The changes as they are written, in the pieces of messages, each made when it is asked for. */
+function* inPieces(identities: Identities, changes: readonly ChangeOfAccount[]): Generator<IdentityChange[]> {
+  let piece: IdentityChange[] = [];
+  let bytes = 0;
+  for (const { accountId, change } of changes) {
+    const next = written(identities, accountId, change);
+    piece.push(next);
+    bytes += next.record?.byteLength ?? 0;
+    if (piece.length < changesPerMessageMax && bytes < messageBytesMax) continue;
+    yield piece;
+    piece = [];
+    bytes = 0;
+  }
+  if (piece.length > 0) yield piece;
+}
 
 /** What the gateway that keeps identities offers to other gateways. */
 export const replicationService = (app: ReplicationApplication): OfferedService => ({

@@ -7,17 +7,28 @@ import { PolicyError } from "../../../services/kit/policy/document.ts";
 import { identityGrammarProblem } from "../../../services/kit/policy/identity-grammar.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
-/** Returns an identity policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
+/**
+ * How many times as long as without white space a document may be to be stored verbatim. White space does not count for
+ * the limits of policies, and all of them are in memory.
+ */
+const verbatimTimesMax = 4;
+
+/** Returns an identity policy as it may be stored. Throws MALFORMED_POLICY. */
 export const identityDocument = (text: string): string => {
   const problem = identityGrammarProblem(checked(text, parseIdentityPolicy));
   if (problem !== undefined) throw fault(ErrorReason.MALFORMED_POLICY, { problem });
-  return text;
+  return bounded(text);
 };
 
-/** Returns a trust policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
+/** Returns a trust policy as it may be stored. Throws MALFORMED_POLICY. */
 export const trustDocument = (text: string): string => {
   checked(text, parseTrustPolicy);
-  return text;
+  return bounded(text);
+};
+
+const bounded = (text: string): string => {
+  const compact = withoutSpace(text);
+  return text.length <= verbatimTimesMax * compact.length ? text : compact;
 };
 
 /** The document of a managed policy that counts: that of its default version. */

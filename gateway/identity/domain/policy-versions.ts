@@ -9,7 +9,7 @@ import { conflict, exceeded, noSuch } from "./entities.ts";
 /** `v1`, and so on. */
 export const versionId = ({ number }: Pick<PolicyVersionRecord, "number">): string => `v${number}`;
 
-/** Returns the document of a managed policy that may be stored, verbatim. Throws MALFORMED_POLICY, LIMIT_EXCEEDED. */
+/** Returns the document of a managed policy as it may be stored. Throws MALFORMED_POLICY, LIMIT_EXCEEDED. */
 export const checkedManaged = (text: string): string => {
   const document = identityDocument(text);
   const { managedPolicyCharactersMax } = limits;

@@ -36,14 +36,32 @@ export const principalsOf = (accountId: string, state: AccountState): Principals
   return principals;
 };
 
+const lists = new WeakMap<UserRecord | RoleRecord, readonly string[]>();
+
+/** The policies of a principal as they were last made of its record; undefined: nobody has asked for them yet. */
+export const madePolicies = (record: UserRecord | RoleRecord): readonly string[] | undefined => lists.get(record);
+
+/**
+ * The list that was made of a record before if it still has the same documents, in whatever state: what is computed of
+ * a list, such as its digest, is kept with it.
+ */
+const keptList = (record: UserRecord | RoleRecord, documents: readonly string[]): readonly string[] => {
+  const former = lists.get(record);
+  if (former?.length === documents.length && former.every((each, index) => each === documents[index])) return former;
+  lists.set(record, documents);
+  return documents;
+};
+
 /** The documents of a user's policies and its groups', as they are in the state. */
-const policiesOfUser = (user: UserRecord, state: AccountState): string[] => [
-  ...documentsOf(user.policies, state),
-  ...user.groups.flatMap((group) => documentsOf(state.group.get(group.toLowerCase())?.policies, state)),
-];
+const policiesOfUser = (user: UserRecord, state: AccountState): readonly string[] =>
+  keptList(user, [
+    ...documentsOf(user.policies, state),
+    ...user.groups.flatMap((group) => documentsOf(state.group.get(group.toLowerCase())?.policies, state)),
+  ]);
 
 /** The documents of a role's policies, as they are in the state. */
-const policiesOfRole = (role: RoleRecord, state: AccountState): string[] => documentsOf(role.policies, state);
+const policiesOfRole = (role: RoleRecord, state: AccountState): readonly string[] =>
+  keptList(role, documentsOf(role.policies, state));
 
 const kept = <R, P>(
   made: Map<string, P>,

@@ -45,7 +45,7 @@ export const createPolicy = async (request: CreatePolicyRequest, { app, caller }
     const record = { ...policy, defaultVersion: added.number };
     return {
       changes: [{ kind: "policy", name: name.toLowerCase(), record }],
-      result: { policy: { ...policyMessage(accountId, record, state), tags: tagList(record.tags) } },
+      result: { policy: { ...policyMessage(accountId, record, 0), tags: tagList(record.tags) } },
     };
   });
 };
@@ -54,7 +54,8 @@ export const createPolicy = async (request: CreatePolicyRequest, { app, caller }
 export const getPolicy = async ({ policyArn = "" }: GetPolicyRequest, { app, caller }: Context) => {
   const state = app.identities.state(caller.accountId);
   const record = policyByArn(caller.accountId, state, policyArn);
-  return { policy: { ...policyMessage(caller.accountId, record, state), tags: tagList(record.tags) } };
+  const attachments = attachmentsOf(record, state);
+  return { policy: { ...policyMessage(caller.accountId, record, attachments), tags: tagList(record.tags) } };
 };
 
 /** Lists the managed policies of the account, and the common ones. */
@@ -64,9 +65,10 @@ export const listPolicies = async (request: ListPoliciesRequest, context: Contex
   const { pathPrefix, scope, onlyAttached = false } = request;
   const common = scope === "Local" ? [] : commonPolicies.values();
   const own = scope === "AWS" ? [] : state.policy.values();
+  const attachments = allAttachments(state);
   const all = [...common, ...own]
     .filter(({ path }) => path.startsWith(pathPrefix ?? ""))
-    .map((record) => policyMessage(accountId, record, state))
+    .map((record) => policyMessage(accountId, record, attachments.get(referenceTo(record)) ?? 0))
     .filter(({ attachmentCount }) => !onlyAttached || attachmentCount > 0);
   const filters = [pathPrefix, scope, String(onlyAttached)];
   const { items, ...page } = pageOf(context, request, all, ({ policyName, arn }) => `${policyName} ${arn}`, filters);
@@ -130,13 +132,21 @@ const attachedTo = <H extends Holder>(holders: readonly H[], reference: string):
 const attachmentsOf = (policy: PolicyRecord, state: AccountState): number =>
   attachedTo<Holder>(Object.values(holdersOf(state)).flat(), referenceTo(policy)).length;
 
-const policyMessage = (accountId: string, record: PolicyRecord, state: AccountState) => ({
+/** How many holders have each policy attached, by the references to them, counted in one pass. */
+const allAttachments = (state: AccountState): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const holder of Object.values(holdersOf(state)).flat())
+    for (const reference of heldBy(holder).attached) counts.set(reference, (counts.get(reference) ?? 0) + 1);
+  return counts;
+};
+
+const policyMessage = (accountId: string, record: PolicyRecord, attachmentCount: number) => ({
   policyName: record.name,
   policyId: record.id,
   arn: policyArnOf(accountId, record),
   path: record.path,
   defaultVersionId: versionId({ number: record.defaultVersion }),
-  attachmentCount: attachmentsOf(record, state),
+  attachmentCount,
   isAttachable: true,
   ...(record.description === undefined ? {} : { description: record.description }),
   createDate: timestampFromMs(Number(record.createdMs)),

@@ -34,10 +34,10 @@ export interface FollowedAccounts {
   /** By its name without its path, in any case. */
   findRoleByName(accountId: string, name: string): Role | undefined;
   /**
-   * The identity policies with this digest; undefined if no principal has or recently had them. Rejects with a
-   * ProtocolError of the role UNAVAILABLE if the gateway does not answer.
+   * The identity policies with this digest of a principal, by its ARN; undefined if it neither has nor recently had
+   * them. Rejects with a ProtocolError of the role UNAVAILABLE if the gateway does not answer.
    */
-  findPolicies(digest: string): Promise<readonly string[] | undefined>;
+  findPolicies(digest: string, principalArn: string): Promise<readonly string[] | undefined>;
   stop(): Promise<void>;
 }
 
@@ -89,12 +89,14 @@ export const followAccounts = ({ transport, minter, clock, log }: FollowAccounts
     sizeCalculation: (policies) => policies.reduce((sum, policy) => sum + policy.length, 1),
   });
   const asked = new Map<string, Promise<readonly string[] | undefined>>();
-  const fetchPolicies = async (digest: string): Promise<readonly string[] | undefined> => {
+  const fetchPolicies = async (digest: string, principalArn: string): Promise<readonly string[] | undefined> => {
     const options = { headers: await headers(), timeoutMs: answerMsMax };
-    const { isKnown, documents } = await client.getPolicies({ digest }, options).catch((error: unknown) => {
-      log.error({ err: error }, "the gateway did not answer which policies a token refers to");
-      throw new ProtocolError(Code.Unavailable, "The caller's policies cannot be found now.", FaultRole.UNAVAILABLE);
-    });
+    const { isKnown, documents } = await client
+      .getPolicies({ digest, principalArn }, options)
+      .catch((error: unknown) => {
+        log.error({ err: error }, "the gateway did not answer which policies a token refers to");
+        throw new ProtocolError(Code.Unavailable, "The caller's policies cannot be found now.", FaultRole.UNAVAILABLE);
+      });
     if (!isKnown || policiesDigest(documents) !== digest) return undefined;
     kept.set(digest, documents);
     return documents;
@@ -105,11 +107,13 @@ export const followAccounts = ({ transport, minter, clock, log }: FollowAccounts
     list: () => (following.isCurrent() ? listed : []),
     findRoleByName: (accountId, name) =>
       following.isCurrent() ? followed.roles.get(roleKey(accountId, name)) : undefined,
-    findPolicies: (digest) => {
+    findPolicies: (digest, principalArn) => {
       const known = kept.get(digest);
       if (known !== undefined) return Promise.resolve(known);
-      const running = asked.get(digest) ?? fetchPolicies(digest).finally(() => asked.delete(digest));
-      asked.set(digest, running);
+      // Principals with the same policies have the same digest, and each may be asked about by itself.
+      const question = `${digest} ${principalArn}`;
+      const running = asked.get(question) ?? fetchPolicies(digest, principalArn).finally(() => asked.delete(question));
+      asked.set(question, running);
       return running;
     },
     stop: () => following.stop(),

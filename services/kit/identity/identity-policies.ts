@@ -59,6 +59,12 @@ export const unpackPolicies = (packed: string): unknown => {
 /** The digest that names a list of policies by its content, so that it never names fewer or others. */
 export const policiesDigest = (policies: readonly string[]): string => factsOf(policies).digest;
 
+/** The digest of a list of large policies if it was computed before, as it is for each token; undefined otherwise. */
+export const knownLargeDigest = (policies: readonly string[]): string | undefined => {
+  const facts = known.get(policies);
+  return facts?.isLarge === true ? facts.digest : undefined;
+};
+
 interface Facts {
   readonly isLarge: boolean;
   readonly digest: string;

@@ -179,8 +179,14 @@ const sessionOf = (payload: JWTPayload): SessionMembers => {
   };
 };
 
-/** Finds a list of identity policies by its digest. What it throws is the refusal of the token, which is not kept. */
-export type FindPolicies = (digest: string) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
+/**
+ * Finds a list of identity policies by its digest; the token names the principal that it is of by its ARN. What it
+ * throws is the refusal of the token, which is not kept.
+ */
+export type FindPolicies = (
+  digest: string,
+  principalArn: string,
+) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
 
 /**
  * The identity policies of a token. Refuses a caller whose policies are not found: with fewer policies it might be
@@ -190,11 +196,11 @@ export const policiesOf = async (
   payload: JWTPayload,
   findPolicies: FindPolicies | undefined,
 ): Promise<readonly string[]> => {
-  const { policies_digest: digest } = payload;
+  const { policies_digest: digest, sub } = payload;
   const policies = carriedPolicies(payload["policies"], payload["policies_packed"]);
   if (digest === undefined && isTexts(policies)) return policies;
   if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
-  const found = await findPolicies?.(digest);
+  const found = await findPolicies?.(digest, typeof sub === "string" ? sub : "");
   if (found === undefined) throw new UnauthenticatedError("unresolved");
   return found;
 };

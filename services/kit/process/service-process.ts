@@ -25,6 +25,7 @@ import { faultTable, roleFault } from "../faults/service-error.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { IssuerRights } from "../identity/authenticate.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
+import type { FindPolicies } from "../identity/token-claims.ts";
 import { clientTokenRights } from "../identity/client-tokens.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
@@ -335,7 +336,8 @@ const authenticateFor = (
   accounts: Accounts,
   followed: FollowedAccounts | undefined,
 ): Authenticate => {
-  const findPolicies = (digest: string) => accounts.findPolicies(digest) ?? followed?.findPolicies(digest);
+  const findPolicies: FindPolicies = (digest, principalArn) =>
+    accounts.findPolicies(digest) ?? followed?.findPolicies(digest, principalArn);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
   return bearerAuthenticate(verifier, { ...declared.issuers, ...clientTokenRights, ...backupRights });
 };

@@ -1,9 +1,12 @@
 import { createSecretKey, generateKeyPairSync } from "node:crypto";
 
+import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 
+import { PolicyRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { ReplicationService } from "../../../gen/quartet/identity/v1/replication_service_pb.ts";
+import type { Change } from "../../../gateway/identity/domain/account-state.ts";
 import { followIdentities } from "../../../gateway/identity/follower.ts";
 import { replicationService } from "../../../gateway/identity/replication.ts";
 import { storedDirectory } from "../../../gateway/identity/stored-directory.ts";
@@ -107,4 +110,24 @@ test("nobody but a gateway may follow", async () => {
   const headers = { authorization: `Bearer ${await minter.mint(root, "identity")}` };
   const messages = createClient(ReplicationService, transport).watchIdentities({}, { headers });
   await expect(messages[Symbol.asyncIterator]().next()).rejects.toThrow("not authorized to perform: WatchIdentities");
+});
+
+test("a gateway that follows receives policies that are too large together for one message", async () => {
+  const { keeper, transport, minter, clock } = await start();
+  const change = (prefix: string): Promise<unknown> =>
+    keeper.identities.change(shop, () => {
+      const document = " ".repeat(512 * 1024);
+      const changes = Array.from({ length: 34 }, (_none, index): Change => {
+        const name = `${prefix}${index}`;
+        return { kind: "policy", name, record: create(PolicyRecordSchema, { name, versions: [{ document }] }) };
+      });
+      return { changes, result: undefined };
+    });
+  await change("before-");
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  await eventually(() => followed.sessionKeys().length > 0, "the beginning");
+  expect(followed.state(shop).policy.size).toBe(34);
+  await change("after-");
+  await eventually(() => followed.state(shop).policy.size === 68, "the change");
 });
