@@ -6,6 +6,7 @@ import type { BusReference } from "../domain/arns.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { retryLimitsOf } from "../domain/retry.ts";
 import type { Limits } from "../limits.ts";
+import type { Steps } from "../pattern/steps.ts";
 import type { WatchingRule } from "../store/watching-rule.ts";
 
 /** The parts of a rule that its deliveries need. */
@@ -51,21 +52,31 @@ const plans = new WeakMap<DeliveringRule, RulePlan>();
 
 /**
  * The deliveries of an event, by the rules that it matches; undefined if they are too large for one transaction,
- * together with the copies of the event that archives keep.
+ * together with the copies of the event that archives keep. A step makes the plan of one rule: an event may be the
+ * first one of thousands.
  */
-export const planDeliveries = (
+export function* planDeliveries(
   { deliveriesBytesMax }: Pick<Limits, "deliveriesBytesMax">,
   bus: BusReference,
   rules: readonly DeliveringRule[],
   copiesBytes = 0,
-): RulePlan[] | undefined => {
-  const planned = rules.map((rule) => planOf(bus, rule));
-  return planned.reduce((sum, { bytes }) => sum + bytes, copiesBytes) > deliveriesBytesMax ? undefined : planned;
-};
+): Steps<RulePlan[] | undefined> {
+  const planned: RulePlan[] = [];
+  let bytesSum = copiesBytes;
+  for (const rule of rules) {
+    let plan = plans.get(rule);
+    if (plan === undefined) {
+      plan = planOf(bus, rule);
+      plans.set(rule, plan);
+      yield;
+    }
+    planned.push(plan);
+    bytesSum += plan.bytes;
+  }
+  return bytesSum > deliveriesBytesMax ? undefined : planned;
+}
 
 const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
-  const present = plans.get(rule);
-  if (present !== undefined) return present;
   const { name, roleArn, targets } = rule;
   const plannedOf = (target: Target): PlannedDelivery => {
     const members = { bus: bus.name, rule: name, target, ...(roleArn === undefined ? {} : { ruleRoleArn: roleArn }) };
@@ -88,14 +99,9 @@ const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
     const keyPath = target.orderedDelivery?.keyPath;
     return keyPath === undefined ? [] : [{ ...plannedOf(target), scope: [bus.name, name, target.id], keyPath }];
   });
-  const plan = {
-    deliveries,
-    ordered,
-    bytes: [...deliveries, ...ordered].reduce(
-      (sum, { owner, delivery }) => sum + delivery.byteLength + 2 * Buffer.byteLength(owner) + rowBytes,
-      0,
-    ),
-  };
-  plans.set(rule, plan);
-  return plan;
+  const bytes = [...deliveries, ...ordered].reduce(
+    (sum, { owner, delivery }) => sum + delivery.byteLength + 2 * Buffer.byteLength(owner) + rowBytes,
+    0,
+  );
+  return { deliveries, ordered, bytes };
 };

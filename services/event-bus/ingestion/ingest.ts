@@ -12,6 +12,7 @@ import { envelopeOf } from "../domain/envelope.ts";
 import type { Sealing } from "../encryption/event-sealing.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
+import { runAtOnce, runInTurns } from "../pattern/steps.ts";
 import { findBus } from "../store/bus.ts";
 import { archiveEvent } from "./archiving.ts";
 import type { DeliveringRule, RulePlan } from "./delivery-plan.ts";
@@ -100,7 +101,7 @@ export const ingestEvent = async (
   const copies = archiving.filter(({ archiveKeyId }) => archiveKeyId !== undefined).length;
   const copiesBytes = copies === 0 ? 0 : copies * entryBytes(record, []);
   const delivering = replication === undefined ? matched : [...matched, replication];
-  const planned = planDeliveries(app.limits, bus, delivering, copiesBytes);
+  const planned = await runInTurns(planDeliveries(app.limits, bus, delivering, copiesBytes));
   if (planned === undefined) {
     logNotIngested(app, transaction, bus, record, { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage });
     return { kind: "too-large" };
@@ -166,7 +167,7 @@ export const deliverToRule = async (
   { event, opened, rule, ruleRoleArn, targets }: RuleEvent,
 ): Promise<Ingested> => {
   const key = eventKeyOf(app, bus, event);
-  const planned = planDeliveries(app.limits, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
+  const planned = runAtOnce(planDeliveries(app.limits, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]));
   if (planned === undefined) return { kind: "too-large" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
   const holders = [
