@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Dispatcher } from "undici";
 
+import { FewATurn } from "../clock/few-a-turn.ts";
+
 /** The answer to a request. */
 export interface IncomingAnswer {
   readonly status: number;
@@ -22,6 +24,13 @@ export interface ExchangeLimits {
 export class AnswerLateError extends Error {
   override readonly name = "AnswerLateError";
 }
+
+/**
+ * Exchanges whose time ends in one turn of the event loop. Many requests to endpoints that hang begin together; each
+ * ends its connection, and the next request makes another one.
+ */
+const lateMax = 8;
+const late = new FewATurn(lateMax);
 
 /** What is read and dropped of a body that nobody needs, so that its connection can be used again. */
 const droppedBytesMax = 65_536;
@@ -54,7 +63,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#signal = signal;
     this.#isConnecting = isConnecting;
-    this.#timer = setTimeout(() => this.#giveUp(new AnswerLateError("no answer in time")), limits.answerMsMax);
+    this.#timer = setTimeout(() => late.run(this.#giveUpUnanswered), limits.answerMsMax);
     signal.addEventListener("abort", this.#onAbort, { once: true });
     if (signal.aborted) this.#onAbort();
   }
@@ -121,13 +130,22 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
 
   readonly #awaitEnd = (): void => {
     if (this.#isEnded) return;
-    this.#timer = setTimeout(() => this.#giveUp(new Error("the body of the answer is too slow")), droppedMsMax);
+    this.#timer = setTimeout(() => late.run(this.#giveUpUnended), droppedMsMax);
   };
 
   #end(): void {
     this.#isEnded = true;
     clearTimeout(this.#timer);
   }
+
+  // Each looks again: an answer may have come before its turn.
+  readonly #giveUpUnanswered = (): void => {
+    if (!this.#isSettled) this.#giveUp(new AnswerLateError("no answer in time"));
+  };
+
+  readonly #giveUpUnended = (): void => {
+    if (!this.#isEnded) this.#giveUp(new Error("the body of the answer is too slow"));
+  };
 
   /** Ends the exchange and its connection; also a request that waits for its connection. */
   #giveUp(error: unknown): void {

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { AddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { createAddressGuard, ForbiddenAddressError } from "../../../services/kit/network/address-guard.ts";
+import type { SendError } from "../../../services/kit/outgoing/http-sender.ts";
 import { createHttpSender, defaultSenderLimits } from "../../../services/kit/outgoing/http-sender.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -42,6 +43,28 @@ const answerAfterBody =
   (answer: RequestListener): RequestListener =>
   (request, response) =>
     void request.resume().on("end", () => answer(request, response));
+
+describe("requests without an answer", () => {
+  test("are given up a few in a turn of the event loop, however many began together", async () => {
+    const { sockets, port } = await startEndpoint(() => {});
+    const post = startSender({ requestMsMax: 1_000 });
+    const codes: unknown[] = [];
+    let endedMost = 0;
+    let endedBefore = 0;
+    const look = (): void => {
+      endedMost = Math.max(endedMost, codes.length - endedBefore);
+      endedBefore = codes.length;
+      if (codes.length < 100) setImmediate(look);
+    };
+    look();
+    await Promise.all(
+      Array.from({ length: 100 }, () => post(port).catch((error: SendError) => void codes.push(error.code))),
+    );
+    expect(codes).toEqual(Array.from({ length: 100 }, () => "TIMEOUT"));
+    expect(endedMost).toBeLessThanOrEqual(16);
+    await eventually(() => sockets.every(({ destroyed }) => destroyed), "their connections have ended");
+  });
+});
 
 describe("connections to an endpoint", () => {
   test("are used again, also after an answer with a body that nobody needs", async () => {
