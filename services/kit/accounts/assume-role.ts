@@ -6,6 +6,8 @@ import type { ConditionContext } from "../policy/condition.ts";
 import type { Policy, Statement } from "../policy/document.ts";
 import type { PolicyRequest, Requester } from "../policy/compiled.ts";
 import { hasMatchingStatement } from "../policy/evaluate.ts";
+import { MatchingWork } from "../policy/matching-work.ts";
+import { policyCache } from "../policy/policy-cache.ts";
 import type { PolicySpelling } from "../policy/spelling.ts";
 import type { Accounts, IdentityProvider, Role } from "./accounts.ts";
 import { pathNameOfArn } from "./entity-arn.ts";
@@ -80,12 +82,16 @@ export const assumeRoleWithWebIdentity = (
   const conditions = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
   const requester = { ...nobody, federatedArn: provider.arn };
   const request = requestOf(role, requester, conditions, webIdentityAction);
-  if (hasStatement("Deny", request, [role.trustPolicy])) return { refusal: "denied" };
-  return hasStatement("Allow", request, [role.trustPolicy]) ? { role, caller } : { refusal: "not-trusted" };
+  const work = new MatchingWork();
+  if (hasStatement("Deny", request, [role.trustPolicy], work)) return { refusal: "denied" };
+  return hasStatement("Allow", request, [role.trustPolicy], work) ? { role, caller } : { refusal: "not-trusted" };
 };
 
 /** The lookups that assuming a role needs. */
 export type RoleDirectory = Pick<Accounts, "findRole" | "canonicalUserId" | "findOrganizationId" | "knowsAllRoles">;
+
+/** Those of a caller are the same for many calls. */
+const parsed = policyCache(parseIdentityPolicy);
 
 type Refusal = "denied" | "not-trusted" | "not-allowed";
 
@@ -95,8 +101,10 @@ const serviceRefusal = (
   conditions: Conditions,
 ): Refusal | undefined => {
   const requests = serviceNames.map((name) => requestOf(role, serviceRequester(name), conditions, action));
-  if (requests.some((request) => hasStatement("Deny", request, [role.trustPolicy]))) return "denied";
-  return requests.some((request) => hasStatement("Allow", request, [role.trustPolicy])) ? undefined : "not-trusted";
+  const work = new MatchingWork();
+  if (requests.some((request) => hasStatement("Deny", request, [role.trustPolicy], work))) return "denied";
+  const isTrusted = requests.some((request) => hasStatement("Allow", request, [role.trustPolicy], work));
+  return isTrusted ? undefined : "not-trusted";
 };
 
 const principalRefusal = (
@@ -108,26 +116,32 @@ const principalRefusal = (
 ): Refusal | undefined => {
   const conditions = new Map([...principalConditions(accounts, principal), ...sessionConditions]);
   const requests = actions.map((each) => requestOf(role, requesterOf(accounts, principal), conditions, each));
-  const identity = principal.policies.map(parseIdentityPolicy);
-  const ofSession = principal.sessionPolicies?.map(parseIdentityPolicy);
+  const identity = principal.policies.map(parsed);
+  const ofSession = principal.sessionPolicies?.map(parsed);
+  const work = new MatchingWork();
   const all = [role.trustPolicy, ...identity, ...(ofSession ?? [])];
-  if (requests.some((request) => hasStatement("Deny", request, all))) return "denied";
-  const isTrusted = (request: PolicyRequest): boolean => hasStatement("Allow", request, [role.trustPolicy]);
+  if (requests.some((request) => hasStatement("Deny", request, all, work))) return "denied";
+  const isTrusted = (request: PolicyRequest): boolean => hasStatement("Allow", request, [role.trustPolicy], work);
   if (principal.isAnonymous || !requests.every(isTrusted)) return "not-trusted";
-  if (ofSession !== undefined && !requests.every((request) => hasStatement("Allow", request, ofSession)))
+  if (ofSession !== undefined && !requests.every((request) => hasStatement("Allow", request, ofSession, work)))
     return "not-allowed";
   const trustsItself = [withoutAccounts(role.trustPolicy)];
   const mayAct = (request: PolicyRequest): boolean =>
     principal.isRoot ||
-    (principal.accountId === role.accountId && hasStatement("Allow", request, trustsItself)) ||
-    hasStatement("Allow", request, identity);
+    (principal.accountId === role.accountId && hasStatement("Allow", request, trustsItself, work)) ||
+    hasStatement("Allow", request, identity, work);
   return requests.every(mayAct) ? undefined : "not-allowed";
 };
 
 type Conditions = ReadonlyMap<string, readonly string[]>;
 
-const hasStatement = (effect: Statement["effect"], request: PolicyRequest, policies: readonly Policy[]): boolean =>
-  hasMatchingStatement(effect, request, policies, anyPartition);
+/** One session is decided with the work of one decision, however many policies and actions are compared for it. */
+const hasStatement = (
+  effect: Statement["effect"],
+  request: PolicyRequest,
+  policies: readonly Policy[],
+  work: MatchingWork,
+): boolean => hasMatchingStatement(effect, request, policies, anyPartition, work);
 
 const requestOf = (role: Role, requester: Requester, context: ConditionContext, asked: string): PolicyRequest => ({
   requester,

@@ -101,14 +101,18 @@ export const explain = (
   };
 };
 
-/** Whether a statement of this effect matches the request. A deny that takes too long to compare is said to match. */
+/**
+ * Whether a statement of this effect matches the request. A deny that takes longer to compare than `work` allows is
+ * said to match.
+ */
 export const hasMatchingStatement = (
   effect: Statement["effect"],
   request: PolicyRequest,
   policies: readonly Policy[],
   spelling: PolicySpelling = asWritten,
+  work = new MatchingWork(),
 ): boolean => {
-  const spelled = new SpelledRequest(request, spelling, new MatchingWork());
+  const spelled = new SpelledRequest(request, spelling, work);
   const matches = (policy: Policy): boolean =>
     compiled(policy, spelling)
       .about(spelled)

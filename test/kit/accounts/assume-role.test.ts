@@ -246,3 +246,36 @@ describe("conditions about a caller", () => {
     ]);
   });
 });
+
+test("a session is decided with the work of one decision, however many actions it needs", () => {
+  const path = "p".repeat(500);
+  const roleArn = `arn:aws:iam::${bank}:role/${path}/${"a".repeat(64)}`;
+  const actions = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"] as const;
+  const accounts = accountsOf({
+    accounts: [],
+    users: [],
+    roles: [
+      {
+        accountId: bank,
+        name: "a".repeat(64),
+        arn: roleArn,
+        trustPolicy: parsePolicy(JSON.stringify({ Statement: [statement(aws(bobArn), { Action: actions })] }), {
+          principals: "required",
+          bytesMax: 8_192,
+        }),
+        policies: [],
+      },
+    ],
+    organizations: new Map(),
+    accessKeys: [],
+  });
+  const denying = Array.from({ length: 60 }, (_none, policy) => {
+    const Resource = Array.from({ length: 110 }, (_all, part) => `arn:aws:iam::*:role/*p?p*p${policy}x${part}*`);
+    return text({ Statement: { Effect: "Deny", Action: "sts:*", Resource } });
+  });
+  const request = { roleArn, sessionName: "session" };
+  const [, ...furtherActions] = actions;
+  expect(outcomeOf(assumeRole(accounts, bob(...denying), request))).toBe("assumed");
+  expect(outcomeOf(assumeRole(accounts, bob(...denying), { ...request, furtherActions }))).toBe("denied");
+  expect(outcomeOf(assumeRole(accounts, bob(), { ...request, furtherActions }))).toBe("assumed");
+});
