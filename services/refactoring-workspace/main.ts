@@ -47,6 +47,12 @@ await runService({
       functionsUrl: config.functionsUrl,
       functionsKey: { accessKeyId: config.functionsAccessKeyId, secretAccessKey: config.functionsSecretAccessKey },
     });
-    return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };
+    return {
+      app,
+      jobs,
+      urls: { proxy: proxy.url },
+      refuseFlooders: (peers) => proxy.refuseFlooders(peers),
+      stop: () => stop(config.drainMs),
+    };
   },
 });

@@ -45,6 +45,7 @@ import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
 import type { OfferedService } from "../server/route.ts";
 import type { OperatorPages } from "../server/operator-pages.ts";
+import type { RunningServer } from "../server/server.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
 import type { Store, StoreLimits } from "../store/store.ts";
@@ -103,6 +104,8 @@ export interface Opened<App> {
   readonly urls?: Readonly<Record<string, string>>;
   /** Keeps content that records refer to from being deleted until the returned function is called. Unset: none is. */
   holdContent?(): () => void;
+  /** Has its other servers close connections from addresses that flood the RPC port. Unset: it has none. */
+  refuseFlooders?(peers: RunningServer["peers"]): void;
   /** Runs after the last call has ended and before the store closes. */
   stop?(): Promise<void>;
 }
@@ -289,6 +292,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       pages: opened.pages,
       loggingFrontEnds: declared.installation.loggingFrontEnds ?? [],
     });
+    opened.refuseFlooders?.(server.peers);
     return {
       urls: {
         rpc: server.url,

@@ -9,7 +9,8 @@ import { formatAddress } from "../../kit/config/config.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import { connectionsFor } from "../../kit/process/descriptors.ts";
-import { boundConnections } from "../../kit/server/connection-places.ts";
+import { boundConnections, refuseFlooders } from "../../kit/server/connection-places.ts";
+import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
 import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
 import { forward } from "./forward.ts";
@@ -75,6 +76,8 @@ export interface RunningProxy {
   /** The address on which it listens, without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** Closes connections from addresses that are shut out, from now on. */
+  refuseFlooders(peers: RunningServer["peers"]): void;
   /** Accepts no more requests, waits for running ones up to the time (milliseconds; unset: 0), then cuts the rest. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -117,6 +120,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
   return {
     url: `http://${formatAddress({ host: options.listen.host, port })}`,
     port,
+    refuseFlooders: (peers) => refuseFlooders(server, places, peers),
     stop: async (graceMs = 0) => {
       proxy.isStopping = true;
       if (server.listening) await closeServer(server, proxy, graceMs);
