@@ -46,6 +46,8 @@ const keptMsMax = tokenLifetimeMsMax + clockDifferenceMsMax;
 /** Of 10 KiB of policies and 6 KiB of the session's, in base64, and the rest. */
 export const tokenBytesMax = 24 * 1024;
 const cachedTokensMax = 10_000;
+/** Characters of cached tokens, and of what they are found by or say. */
+const cachedCharactersMax = 32 * 1024 * 1024;
 /** Tokens with a wrong signature that are remembered by their digests. */
 const forgedTokensMax = 1_000;
 const reloadIntervalMs = 1_000;
@@ -98,7 +100,7 @@ export const createMinter = (options: MinterOptions): Minter => {
   assertLifetime(lifetimeMs);
   // A fifth of the lifetime is left for the call itself and for clocks that differ.
   const renewalMs = lifetimeMs * 0.8;
-  const minted = new LRUCache<string, MintedToken>({ max: cachedTokensMax });
+  const minted = new LRUCache<string, MintedToken>({ max: cachedTokensMax, maxSize: cachedCharactersMax });
   // Mostly a call has the caller of the one before, and to compare costs less than to write a key and to find it.
   let last: { readonly members: readonly unknown[]; readonly minted: MintedToken } | undefined;
   return {
@@ -116,7 +118,7 @@ export const createMinter = (options: MinterOptions): Minter => {
           lifetimeSeconds: Math.floor(lifetimeMs / 1000),
         });
         found = { token, renewAtMs: nowMs + renewalMs };
-        minted.set(cacheKey, found);
+        minted.set(cacheKey, found, { size: cacheKey.length + carriedLengthOf(caller) });
         token.catch(() => {
           minted.delete(cacheKey);
           last = undefined;
@@ -132,6 +134,12 @@ interface MintedToken {
   readonly token: Promise<string>;
   readonly renewAtMs: number;
 }
+
+/** About the characters of a token. */
+const carriedLengthOf = ({ policies, sessionPolicies = [] }: Caller): number => {
+  const sum = [...policies, ...sessionPolicies].reduce((length, policy) => length + policy.length, 0);
+  return Math.min(tokenBytesMax, sum);
+};
 
 const areSame = (one: readonly unknown[], other: readonly unknown[]): boolean => {
   for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
@@ -153,7 +161,10 @@ interface VerifierOptions {
 export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock } = options;
   const audience = typeof options.audience === "string" ? options.audience : [...options.audience];
-  const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({ max: cachedTokensMax });
+  const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({
+    max: cachedTokensMax,
+    maxSize: cachedCharactersMax,
+  });
   const forged = new LRUCache<string, true>({ max: forgedTokensMax });
   const findKey = keyFinder(options.publicKeys, clock, () => verified.clear());
   const read = async (token: string): Promise<{ caller: Caller; expiresAtMs: number }> => {
@@ -191,7 +202,8 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       const fresh = await read(token).catch((error: unknown) => {
         throw toUnauthenticated(error);
       });
-      verified.set(token, fresh);
+      // What it says takes as much as the token itself.
+      verified.set(token, fresh, { size: 2 * token.length });
       return fresh.caller;
     },
   };
@@ -222,7 +234,10 @@ interface IssuerKey {
   readonly algorithm: SignatureAlgorithm;
 }
 
-/** Finds keys by id. For an unknown id a directory is read again, at most once a second, whatever the calls. */
+/**
+ * Finds keys by id. For an unknown id a directory is read again, at most once a second, whatever the calls. Throws what
+ * the last reading did.
+ */
 const keyFinder = (
   source: string | PublicKeys,
   clock: Clock,
@@ -235,18 +250,19 @@ const keyFinder = (
   let known = new Map<string, IssuerKey>();
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
   const load = async (): Promise<void> => {
-    try {
-      const next = byKeyId(await readPublicKeys(source));
-      if ([...known.keys()].some((kid) => !next.has(kid))) onChange();
-      known = next;
-      loadedAtMs = clock.now();
-    } finally {
-      loading = undefined;
-    }
+    const next = byKeyId(await readPublicKeys(source));
+    if ([...known.keys()].some((kid) => !next.has(kid))) onChange();
+    known = next;
   };
   return async (kid) => {
-    if (!known.has(kid) && Math.abs(clock.now() - loadedAtMs) >= reloadIntervalMs) await (loading ??= load());
+    if (known.has(kid)) return known.get(kid);
+    if (loading === undefined && Math.abs(clock.now() - loadedAtMs) >= reloadIntervalMs) {
+      loadedAtMs = clock.now();
+      last = loading = load().finally(() => (loading = undefined));
+    }
+    await last;
     return known.get(kid);
   };
 };

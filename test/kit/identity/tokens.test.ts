@@ -508,6 +508,20 @@ describe("a verifier with a directory", () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "untrusted" });
   });
 
+  test("reads a directory that it cannot read once a second, too, whatever the keys of tokens", async () => {
+    const { clock, directory, verifier, minterOf } = await inDirectory();
+    const first = await (await minterOf("gateway")).mint(alice, "storage");
+    const second = await (await minterOf("event-bus")).mint(alice, "storage");
+    const broken = join(directory, "broken.public.pem");
+    await writeFile(broken, "-----BEGIN SECRET-----");
+    await expect(verifier.verify(first)).rejects.toThrow("broken.public.pem is not an Ed25519 key");
+    // It would succeed now.
+    await rm(broken);
+    await expect(verifier.verify(second)).rejects.toThrow("broken.public.pem is not an Ed25519 key");
+    clock.advance(1_000);
+    expect((await verifier.verify(second)).issuer).toBe("event-bus");
+  });
+
   test("names the file that is no key", async () => {
     const { directory, verifier, minterOf } = await inDirectory();
     const token = await (await minterOf("gateway")).mint(alice, "storage");
