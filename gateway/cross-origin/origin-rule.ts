@@ -47,19 +47,29 @@ export const originHeaders = (rule: OriginRule, request: CrossOriginRequest): Re
   return headers;
 };
 
-const headerNames = (text: string | undefined): string[] =>
-  (text ?? "")
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "");
+/** Different names, each once. */
+const headerNames = (text: string | undefined): string[] => [
+  ...new Set(
+    (text ?? "")
+      .split(",")
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== ""),
+  ),
+];
+
+/** Different names of a request up to which they are compared with wildcards. Scripts set some ten. */
+const comparedNamesMax = 100;
 
 /**
  * The headers that a rule allows of these lower-case names. A rule may have 64 KiB of patterns and a request 32 KiB of
- * names, so a name is looked up once for each pair of lengths before and after a wildcard, of which there are few.
+ * names, so a name is looked up once for each pair of lengths before and after a wildcard, of which there may be 1,700,
+ * and more than 100 names are only compared with `*` and whole names.
  */
 const allowedBy = (rule: OriginRule, names: readonly string[]): readonly string[] => {
   if (names.length === 0) return names;
   const patterns = new Set(rule.allowedHeaders.map((pattern) => pattern.toLowerCase()));
+  if (patterns.has("*")) return names;
+  if (names.length > comparedNamesMax) return names.filter((name) => patterns.has(name));
   const pairs = new Map<string, readonly [before: number, after: number]>();
   for (const pattern of patterns) {
     const before = pattern.indexOf("*");

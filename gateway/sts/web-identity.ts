@@ -16,6 +16,9 @@ export interface WebIdentity {
   readonly conditions: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Characters of an issuer that a refusal shows. */
+const shownLengthMax = 1_024;
+
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 
 /**
@@ -26,7 +29,10 @@ const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 export const readWebIdentity = async (app: Application, token: string, roleArn: string): Promise<WebIdentity> => {
   const issuer = issuerOf(token);
   const provider = app.directory.findIdentityProvider(parseArn(roleArn)?.account ?? "", issuer);
-  if (provider === undefined) throw invalid(`No OpenID Connect provider found in your account for ${issuer}`);
+  if (provider === undefined) {
+    const shown = issuer.length <= shownLengthMax ? issuer : `${issuer.slice(0, shownLengthMax)}…`;
+    throw invalid(`No OpenID Connect provider found in your account for ${shown}`);
+  }
 
   const claims = await verify(app, token, provider);
   const { sub, aud, azp, amr } = claims;
@@ -46,13 +52,13 @@ export const readWebIdentity = async (app: Application, token: string, roleArn: 
 };
 
 const issuerOf = (token: string): string => {
-  let issuer: string | undefined;
+  let issuer: unknown;
   try {
     issuer = decodeJwt(token).iss;
   } catch {
     throw invalid("It is not a JSON Web Token.");
   }
-  if (issuer === undefined) throw invalid("It names no issuer.");
+  if (typeof issuer !== "string") throw invalid("It names no issuer.");
   return issuer;
 };
 

@@ -73,12 +73,15 @@ const answerFrom = async (visit: Visit, site: WebsiteConfiguration, path: string
     if (error.status === 304) throw thrown;
     const isFolder = error.status === 404 && !path.endsWith("/") && path !== "" && (await hasIndex(visit, site, path));
     const other = isFolder
-      ? { status: 302, location: `/${encodePath(path)}/` }
+      ? { status: 302, location: folderLocation(path) }
       : redirectByRule(site, place, path, error.status);
     if (other !== undefined) return sendRedirect(visit, other);
     await sendErrorDocument(visit, site, error);
   }
 };
+
+/** The path of a folder. One that begins with two slashes would be the address of another host. */
+const folderLocation = (path: string): string => `/${encodePath(path).replace(/^\//, "%2F")}/`;
 
 const placeOf = ({ exchange }: Visit): SitePlace => ({
   protocol: arrivedOverTls(exchange.request) ? "https" : "http",

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { findOriginRule, originHeaders } from "../../../gateway/cross-origin/origin-rule.ts";
 import type { StorageFixture } from "../support/storage-fixture.ts";
 import { startStorageFixture } from "../support/storage-fixture.ts";
+import { turnsOf } from "../../support/turns.ts";
 
 const rule = (...parts: readonly string[]): string => `<CORSRule>${parts.join("")}</CORSRule>`;
 const configuration = (...rules: readonly string[]): string =>
@@ -318,4 +319,22 @@ test("many patterns and many headers are compared in time that grows with their 
   const only = { allowedOrigins: ["*"], allowedMethods: ["GET"], allowedHeaders, exposeHeaders: [] };
   const request = { origin: "https://a", method: "GET", headers: "a,".repeat(60_000) };
   expect(findOriginRule([only], request, true) === only).toBe(true);
+});
+
+test("different names of a request take little time to compare with 1,700 shapes of patterns", async () => {
+  const shapes = Array.from({ length: 58 }, (_none, before) =>
+    Array.from({ length: 58 - before }, (_all, after) => `${"a".repeat(before)}*${"b".repeat(after)}c`),
+  ).flat();
+  const only = { allowedOrigins: ["*"], allowedMethods: ["GET"], allowedHeaders: shapes, exposeHeaders: [] };
+  const name = (index: number): string => `${"a".repeat(28)}${String(index).padStart(4, "0")}${"b".repeat(28)}`;
+  const asking = (count: number): string => Array.from({ length: count }, (_none, index) => name(index)).join(",");
+  const request = { origin: "https://a", method: "GET", headers: asking(540) };
+  expect([shapes.length, request.headers.length]).toEqual([1_711, 32_939]);
+  const turns = await turnsOf(async () => {
+    for (let count = 0; count < 20; count += 1) findOriginRule([only], request, true);
+  });
+  expect(turns.all).toBeLessThan(400);
+  const allowing = { ...only, allowedHeaders: ["a*b"] };
+  expect(findOriginRule([allowing], { ...request, headers: asking(100) }, true)).toBe(allowing);
+  expect(findOriginRule([allowing], { ...request, headers: asking(101) }, true)).toBeUndefined();
 });

@@ -38,6 +38,14 @@ describe("AssumeRoleWithWebIdentity", () => {
   test.for<[string, () => Promise<string> | string, object, string, object?]>([
     ["a text that is no token", () => "abcd", {}, "INVALID_IDENTITY_TOKEN", { problem: "It is not a JSON Web Token." }],
     ["no issuer", () => webToken({ iss: undefined }), {}, "INVALID_IDENTITY_TOKEN", { problem: "It names no issuer." }],
+    ["an issuer that is no text", () => webToken({ iss: 7 }), {}, "INVALID_IDENTITY_TOKEN"],
+    [
+      "a long issuer, of which 1 KiB is shown",
+      () => webToken({ iss: `https://${"i".repeat(15_000)}` }),
+      {},
+      "INVALID_IDENTITY_TOKEN",
+      { problem: `No OpenID Connect provider found in your account for https://${"i".repeat(1_016)}…` },
+    ],
     ["an unknown issuer", () => webToken({ iss: "https://evil.example.com" }), {}, "INVALID_IDENTITY_TOKEN"],
     [
       "an issuer of another account",

@@ -50,6 +50,14 @@ describe("a website", () => {
     expect(await visit("/guide")).toMatchObject({ status: 302, headers: { location: "/guide/" } });
   });
 
+  test("sends nobody to another host for a folder whose name begins with a slash", async () => {
+    const { client, visit } = await start();
+    await client.send(new PutObjectCommand({ Bucket: "docs", Key: "/evil.example/index.html", Body: "own" }));
+    const { status, headers } = await visit("//evil.example");
+    expect([status, headers["location"]]).toEqual([302, "/%2Fevil.example/"]);
+    expect(await visit("/%2Fevil.example/")).toMatchObject({ status: 200, body: "own" });
+  });
+
   test("honours conditions and ranges", async () => {
     const { visit } = await start();
     const { headers } = await visit("/");
