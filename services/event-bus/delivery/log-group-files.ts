@@ -25,6 +25,16 @@ const currentFile = "events.log";
 /** Characters of an encoded name that a directory may have. */
 const nameCharactersMax = 180;
 
+/** Bytes of lines that wait after which the next ones are written after them. */
+const waitingBytesMax = 1024 * 1024;
+
+/** Lines of a group that are written together, because they came while others were being written. */
+interface WaitingLines {
+  readonly lines: string[];
+  bytes: number;
+  readonly written: Promise<void>;
+}
+
 /**
  * Log groups where no endpoint for them is configured: files under `<directory>/<account>/<log group>/`. The name of a
  * group is encoded as in URLs.
@@ -32,6 +42,7 @@ const nameCharactersMax = 180;
 export class LogGroupFiles {
   readonly #directory: string;
   readonly #limits: LogGroupLimits;
+  readonly #waiting = new Map<string, WaitingLines>();
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(directory: string, limits = defaultLogGroupLimits) {
@@ -43,14 +54,30 @@ export class LogGroupFiles {
   async append(arn: Arn, account: string, texts: readonly string[]): Promise<void> {
     const group = join(this.#directory, arn.account || account, directoryName(logGroupName(arn)));
     const lines = texts.map((text) => `${oneLine(text)}\n`).join("");
+    let waiting = this.#waiting.get(group);
+    if (waiting === undefined || waiting.bytes >= waitingBytesMax) waiting = this.#begin(group);
+    waiting.lines.push(lines);
+    waiting.bytes += Buffer.byteLength(lines);
+    await waiting.written;
+  }
+
+  /** Lines that are written after those that are being written or wait. */
+  #begin(group: string): WaitingLines {
     const before = this.#writing.get(group) ?? Promise.resolve();
-    const written = before.catch(() => {}).then(() => append(group, lines, this.#limits));
-    this.#writing.set(group, written);
-    try {
-      await written;
-    } finally {
-      if (this.#writing.get(group) === written) this.#writing.delete(group);
-    }
+    const lines: string[] = [];
+    const write = async (): Promise<void> => {
+      await before.catch(() => {});
+      if (this.#waiting.get(group) === waiting) this.#waiting.delete(group);
+      try {
+        await append(group, lines, this.#limits);
+      } finally {
+        if (this.#writing.get(group) === waiting.written) this.#writing.delete(group);
+      }
+    };
+    const waiting: WaitingLines = { lines, bytes: 0, written: Promise.resolve().then(write) };
+    this.#waiting.set(group, waiting);
+    this.#writing.set(group, waiting.written);
+    return waiting;
   }
 }
 
@@ -72,12 +99,23 @@ const directoryName = (group: string): string => {
   return encoded.slice(0, 100) + createHash("sha256").update(group).digest("hex");
 };
 
-const append = async (group: string, lines: string, { fileBytesMax, filesMax }: LogGroupLimits): Promise<void> => {
+const append = async (group: string, lines: readonly string[], limits: LogGroupLimits): Promise<void> => {
   await mkdir(group, { recursive: true });
   const current = join(group, currentFile);
-  const size = await sizeOf(current);
-  if (size > 0 && size + Buffer.byteLength(lines) > fileBytesMax) await rotate(group, filesMax);
-  await appendFile(current, lines, { flush: true });
+  let size = await sizeOf(current);
+  for (let begin = 0; begin < lines.length;) {
+    let end = begin;
+    let bytes = 0;
+    for (; end < lines.length; end += 1) {
+      const next = Buffer.byteLength(lines[end] as string);
+      if (size + bytes > 0 && size + bytes + next > limits.fileBytesMax) break;
+      bytes += next;
+    }
+    if (end > begin) await appendFile(current, lines.slice(begin, end).join(""), { flush: true });
+    if (end < lines.length) await rotate(group, limits.filesMax);
+    size = 0;
+    begin = end;
+  }
 };
 
 const sizeOf = async (file: string): Promise<number> => {

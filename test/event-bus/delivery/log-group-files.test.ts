@@ -1,14 +1,19 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
 import { logGroupConnector, LogGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
+import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { startHarness } from "../harness.ts";
 
 const groupArn = (name: string): string => `arn:aws:logs:us-east-1:000000000000:log-group:${name}`;
+
+/** Writes of this process to files and sockets. */
+const writesSoFar = async (): Promise<number> =>
+  Number(/^syscw: ([0-9]+)$/m.exec(await readFile("/proc/self/io", "utf8"))?.[1]);
 
 test("an event for a log group is a line of its file where no endpoint for log groups is configured", async () => {
   const { client, app, directory, deadLetters } = await startHarness();
@@ -37,4 +42,29 @@ test("the files of a log group are followed by new ones at their size, and the o
   expect(await readFile(join(group, "events.log"), "utf8")).toBe("7777\n");
   expect(await readFile(join(group, "events.1.log"), "utf8")).toBe("5555\n6666\n");
   expect(await readFile(join(group, "events.2.log"), "utf8")).toBe("3333\n4444\n");
+});
+
+test("lines that come while others are written are written together, in their order", async () => {
+  const directory = await temporaryDirectory();
+  const groups = new LogGroupFiles(directory);
+  const arn = parseArn(groupArn("sales"));
+  if (arn === undefined) throw new Error("no ARN");
+  const before = await writesSoFar();
+  await Promise.all(Array.from({ length: 1_000 }, (_, n) => groups.append(arn, "000000000000", [`${n}`])));
+  expect((await writesSoFar()) - before).toBeLessThan(500);
+  const written = await readFile(join(directory, "000000000000/sales/events.log"), "utf8");
+  expect(written).toBe(Array.from({ length: 1_000 }, (_, n) => `${n}\n`).join(""));
+});
+
+test("lines that cannot be written fail, and those after them are written", async () => {
+  const directory = await temporaryDirectory();
+  const groups = new LogGroupFiles(directory);
+  const arn = parseArn(groupArn("sales"));
+  if (arn === undefined) throw new Error("no ARN");
+  await writeFile(join(directory, "000000000000"), "");
+  const outcomes = await Promise.allSettled([1, 2].map((n) => groups.append(arn, "000000000000", [`${n}`])));
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await rm(join(directory, "000000000000"));
+  await groups.append(arn, "000000000000", ["3"]);
+  expect(await readFile(join(directory, "000000000000/sales/events.log"), "utf8")).toBe("3\n");
 });
