@@ -13,7 +13,7 @@ import { fault, invalidArgument } from "../faults.ts";
 
 const { AES256, KMS, KMS_DSSE, UNSPECIFIED } = ServerSideEncryption;
 
-/** The kinds of encryption that a bucket can block; NONE blocks nothing. */
+/** The kinds of encryption that a bucket can block; NONE blocks nothing, and is kept to be read back. */
 const blockableTypes: ReadonlySet<string> = new Set(["NONE", "SSE-C"]);
 
 /**
@@ -44,7 +44,7 @@ export const planDefaultEncryption = (
     keyName,
     isDualLayer: algorithm === KMS_DSSE,
     ...(bucketKeyEnabled === undefined ? {} : { isBucketKeyEnabled: bucketKeyEnabled }),
-    blockedTypes: blockedTypes.filter((type) => type !== "NONE"),
+    blockedTypes,
   });
 };
 

@@ -58,6 +58,11 @@ describe("putBucketEncryption, getBucketEncryption and deleteBucketEncryption: t
     expect(await refusalOf(put(harness, { ...cat, ...ownKey(1) }, "x"))).toBe("ACCESS_DENIED");
     expect(await refusalOf(put(harness, cat, "x"))).toBe("answered");
     await blocks({ blockedEncryptionTypes: { encryptionType: ["NONE"] } });
+    const { serverSideEncryptionConfiguration: read } = await harness.client.getBucketEncryption(
+      { bucket: "photos" },
+      as(alice),
+    );
+    expect(read?.rules[0]?.blockedEncryptionTypes?.encryptionType).toEqual(["NONE"]);
     expect(await refusalOf(put(harness, { ...cat, ...ownKey(1) }, "x"))).toBe("answered");
   });
 

@@ -1372,7 +1372,7 @@ export type DefaultEncryptionRecord = Message<"quartet.objectstorage.storage.v1.
   isDualLayer: boolean;
 
   /**
-   * Kinds of encryption that writes may not ask for, such as SSE-C. Empty: none.
+   * Kinds of encryption that writes may not ask for, such as SSE-C; NONE if the caller said so. Empty: none.
    *
    * @generated from field: repeated string blocked_types = 5;
    */
