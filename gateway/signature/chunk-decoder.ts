@@ -25,7 +25,8 @@ type State = "header" | "data" | "data-end" | "trailers" | "ended";
  * CRLF
  * ```
  *
- * Lines of trailers may end with LF alone, and an empty line may come before their signature: some clients do so.
+ * Lines of trailers may end with LF alone, and an empty line may come before their signature, or at the end where there
+ * is none: some clients do so.
  */
 export class ChunkDecoder {
   readonly #payload: ChunkedPayload;
@@ -44,6 +45,8 @@ export class ChunkDecoder {
   #trailersSignature: string | undefined;
   /** An empty line came where the signature of the trailers was still missing. */
   #awaitsSignature = false;
+  /** How much of the empty line has come that may follow trailers without a signature. */
+  #extra = "";
 
   constructor(payload: ChunkedPayload, trailers: Map<string, string>) {
     this.#payload = payload;
@@ -63,7 +66,7 @@ export class ChunkDecoder {
       } else if (this.#state === "data-end") {
         at = this.#takeDataEnd(piece, at);
       } else if (this.#state === "ended") {
-        throw malformedChunk("There are bytes after its end.");
+        this.#takeExtra(piece[at++]);
       } else {
         at = this.#takeLine(piece, at);
       }
@@ -75,6 +78,14 @@ export class ChunkDecoder {
     if (this.#awaitsSignature) throw malformedTrailer("Their signature is missing.");
     if (this.#state === "trailers" && this.#payload.hasTrailer) throw malformedTrailer("They are not complete.");
     if (this.#state !== "ended") throw this.#wrongLength();
+    if (this.#extra === "\r") throw malformedChunk("There are bytes after its end.");
+  }
+
+  #takeExtra(byte: number | undefined): void {
+    const { hasTrailer, chain } = this.#payload;
+    this.#extra += String.fromCharCode(byte ?? 0);
+    const isLine = hasTrailer && chain === undefined && "\r\n".startsWith(this.#extra);
+    if (!isLine) throw malformedChunk("There are bytes after its end.");
   }
 
   #takeData(part: Uint8Array): void {

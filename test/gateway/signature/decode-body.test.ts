@@ -241,6 +241,15 @@ describe("an unsigned body with a trailer", () => {
   });
 
   const hello = unsignedTrailer(5, "x-amz-checksum-crc32");
+
+  test("may end with one more empty line, as minio-go writes it", async () => {
+    const wire = "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\n\r\n\r\n";
+    for (const cuts of [[], Array.from({ length: wire.length }, (_, at) => at)]) {
+      const seen = await decoded(hello, Buffer.from(wire), cuts);
+      expect(seen).toEqual({ bytes: Buffer.from("hello"), trailers: { "x-amz-checksum-crc32": "NhCmhg==" } });
+    }
+  });
+
   const large = "a".repeat(8191);
 
   test.each<[string, Payload, string]>([
@@ -301,6 +310,27 @@ describe("an unsigned body with a trailer", () => {
       `1fff\r\n${large}\r\n1\r\na\r\n0\r\n\r\n`,
       "CHUNK_TOO_SMALL",
       { chunk: "1", size: "8191" },
+    ],
+    [
+      "two empty lines more",
+      hello,
+      "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\n\r\n\r\n\r\n",
+      "MALFORMED_CHUNK",
+      { problem: "There are bytes after its end." },
+    ],
+    [
+      "half an empty line more",
+      hello,
+      "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\n\r\n\r",
+      "MALFORMED_CHUNK",
+      { problem: "There are bytes after its end." },
+    ],
+    [
+      "a byte more",
+      hello,
+      "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\n\r\nx",
+      "MALFORMED_CHUNK",
+      { problem: "There are bytes after its end." },
     ],
     ["no end", hello, "5\r\nhello\r\n0\r\n", "MALFORMED_TRAILER", { problem: "They are not complete." }],
     [
