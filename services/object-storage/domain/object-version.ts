@@ -118,12 +118,18 @@ interface WithChecksum {
   readonly parts: readonly unknown[];
 }
 
-/** The members that show a version's checksum; none if it has no checksum. */
-export const describeChecksum = (version: WithChecksum): ChecksumMembers & { readonly checksumType?: string } => {
+/**
+ * The members that show a version's checksum; none if it has no checksum. That of the checksums of parts has their
+ * number appended, `<base64>-<parts>`, unless `isCounted` is false.
+ */
+export const describeChecksum = (
+  version: WithChecksum,
+  isCounted = true,
+): ChecksumMembers & { readonly checksumType?: string } => {
   const { checksum } = version;
   const algorithm = checksum === undefined ? undefined : findChecksumAlgorithm(checksum.algorithm);
   if (checksum === undefined || algorithm === undefined) return {};
-  const suffix = checksum.type === "COMPOSITE" ? `-${version.parts.length}` : "";
+  const suffix = isCounted && checksum.type === "COMPOSITE" ? `-${version.parts.length}` : "";
   return { [checksumMembers[algorithm]]: encodeDigest(checksum.value) + suffix, checksumType: checksum.type };
 };
 

@@ -39,7 +39,7 @@ export const getObjectAttributes: Operation<"getObjectAttributes"> = async (requ
     lastModified: instant(Number(version.lastModifiedMs)),
     versionId: shownVersionId(bucket.versioning, version),
     eTag: named.has("ETag") ? version.eTag : undefined,
-    checksum: named.has("Checksum") ? describeChecksum(version) : undefined,
+    checksum: named.has("Checksum") ? describeChecksum(version, false) : undefined,
     objectParts: named.has("ObjectParts") ? describeParts(version, request) : undefined,
     storageClass: named.has("StorageClass") ? version.storageClass : undefined,
     objectSize: named.has("ObjectSize") ? version.sizeBytes : undefined,
