@@ -70,10 +70,16 @@ export const limits = {
   newerNoncurrentVersionsMax: 100,
   /** Versions and uploads that the lifecycle rules look at in a second. */
   lifecycleEntriesPerSecond: 5000,
+  /** So many rules that a version may meet take as long to decide on as it takes to look at a version. */
+  lifecycleRulesPerEntry: 100,
+  /** A change by a rule counts as so many versions that are looked at. */
+  lifecycleEntriesPerChange: 4,
   /** Time between two rounds of the lifecycle rules, as a part of a day: an hour of a day of 24. */
   lifecycleRoundsPerDay: 24,
   /** The shortest time between two rounds, in milliseconds, for days that are short. */
   lifecycleIntervalMsMin: 1000,
+  /** An account whose inventories have taken so long, in milliseconds, goes on when the others have had their turn. */
+  inventoryTurnMs: 60_000,
   /** Configurations of one kind with ids. */
   identifiedConfigurationsMax: 1000,
   identifiedConfigurationsPerPage: 100,

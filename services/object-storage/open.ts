@@ -303,14 +303,15 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     intervalMs: options.accessLogMs ?? defaultAccessLogMs,
     tasks: { deliverAccessLogs: async (signal) => logDelivery?.run(signal) },
   });
-  const stopLifecycle = runPeriodically({
+  const intervalMs = Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay);
+  const applyLifecycleRules = (signal: AbortSignal) => lifecycle.run(signal);
+  const stopLifecycle = runPeriodically({ clock, log, intervalMs, tasks: { applyLifecycleRules } });
+  // On their own, because a report of many objects takes long and must not hold up the rules.
+  const stopInventories = runPeriodically({
     clock,
     log,
-    intervalMs: Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay),
-    tasks: {
-      applyLifecycleRules: (signal) => lifecycle.run(signal),
-      writeInventories: async (signal) => inventories && writeInventories(inventories, signal),
-    },
+    intervalMs,
+    tasks: { writeInventories: async (signal) => inventories && writeInventories(inventories, signal) },
   });
 
   return {
@@ -327,6 +328,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     async stop() {
       await stopScrubbing();
       await stopLifecycle();
+      await stopInventories();
       await stopLogDelivery();
       await accessLogs.flush();
       await regions.close();

@@ -2,11 +2,17 @@ import type { LifecycleConfiguration, LifecycleRule } from "../../../gen/quartet
 import { instantMs } from "./instant.ts";
 import type { RuleFilter } from "./lifecycle.ts";
 import { filterOf } from "./lifecycle.ts";
+import { indexRules } from "./lifecycle-index.ts";
+import { limits } from "../limits.ts";
 import { isArchive, isColderClass } from "./storage-class.ts";
 
 /** The rules of a bucket, ready to be applied. */
 export interface LifecycleRules {
   readonly rules: readonly (LifecycleRule & { readonly conditions: RuleFilter })[];
+  /** The rules that a version with this key and these tags may meet, in their order; its size may still say no. */
+  readonly rulesFor: (facts: Pick<VersionFacts, "key" | "tags">) => LifecycleRules["rules"];
+  /** How many newer versions decide at most. */
+  readonly newerMax: number;
   /** Whether objects of every size move to the archive classes, and not only those from 128 KiB on. */
   readonly archivesSmallObjects: boolean;
   /** How long a day lasts, in milliseconds. */
@@ -49,13 +55,21 @@ export const readLifecycle = (
   configuration: LifecycleConfiguration,
   transitionMinimum: string,
   dayMs: number,
-): LifecycleRules => ({
-  rules: configuration.rules
+): LifecycleRules => {
+  const rules = configuration.rules
     .filter(({ status }) => status === "Enabled")
-    .map((rule) => ({ ...rule, conditions: filterOf(rule) })),
-  archivesSmallObjects: transitionMinimum === "varies_by_storage_class",
-  dayMs,
-});
+    .map((rule) => ({ ...rule, conditions: filterOf(rule) }));
+  const kept = rules.flatMap(({ noncurrentVersionExpiration, noncurrentVersionTransitions }) =>
+    [noncurrentVersionExpiration, ...noncurrentVersionTransitions].map((each) => each?.newerNoncurrentVersions ?? 0),
+  );
+  return {
+    rules,
+    rulesFor: indexRules(rules),
+    newerMax: Math.min(Math.max(0, ...kept), limits.newerNoncurrentVersionsMax),
+    archivesSmallObjects: transitionMinimum === "varies_by_storage_class",
+    dayMs,
+  };
+};
 
 /**
  * What the rules do with a version now; undefined: nothing. `expire` is for the newest version of a key, which is
@@ -64,8 +78,8 @@ export const readLifecycle = (
  */
 export const decideAction = (lifecycle: LifecycleRules, facts: VersionFacts, nowMs: number) => {
   let moved: LifecycleAction | undefined;
-  for (const rule of lifecycle.rules) {
-    if (!facts.key.startsWith(rule.conditions.prefix)) continue;
+  // Delete markers have no tags, and one goes by a rule of its prefix.
+  for (const rule of lifecycle.rulesFor(facts)) {
     const deletion = decideDeletion(lifecycle, rule, facts, nowMs);
     if (deletion !== undefined) return deletion;
     const storageClass = decideClass(lifecycle, rule, facts, nowMs);
@@ -81,8 +95,8 @@ export const expiryOf = (
   facts: Pick<VersionFacts, "key" | "lastModifiedMs" | "sizeBytes" | "tags">,
 ): Expiry | undefined => {
   let first: Expiry | undefined;
-  for (const rule of lifecycle.rules) {
-    if (!matches(rule.conditions, facts)) continue;
+  for (const rule of lifecycle.rulesFor(facts)) {
+    if (!fitsSize(rule.conditions, facts)) continue;
     const atMs = dueMs(rule.expiration, facts.lastModifiedMs, lifecycle.dayMs);
     if (atMs !== undefined && (first === undefined || atMs < first.atMs)) first = { atMs, ruleId: rule.id ?? "" };
   }
@@ -92,8 +106,8 @@ export const expiryOf = (
 /** When an upload is aborted, and by which rule; undefined: never. */
 export const abortOf = (lifecycle: LifecycleRules, key: string, initiatedMs: number): Expiry | undefined => {
   let first: Expiry | undefined;
-  for (const { id = "", conditions, abortIncompleteMultipartUpload: abort } of lifecycle.rules) {
-    if (abort === undefined || !key.startsWith(conditions.prefix)) continue;
+  for (const { id = "", abortIncompleteMultipartUpload: abort } of lifecycle.rulesFor({ key, tags: [] })) {
+    if (abort === undefined) continue;
     const atMs = afterDays(initiatedMs, abort.daysAfterInitiation ?? 0, lifecycle.dayMs);
     if (first === undefined || atMs < first.atMs) first = { atMs, ruleId: id };
   }
@@ -122,12 +136,13 @@ const decideDeletion = (
   if (facts.isNewest) {
     const atMs = dueMs(expiration, facts.lastModifiedMs, dayMs);
     const isDue = atMs !== undefined && atMs <= nowMs;
-    if (!facts.isDeleteMarker) return isDue && matches(rule.conditions, facts) ? { kind: "expire", ruleId } : undefined;
+    if (!facts.isDeleteMarker)
+      return isDue && fitsSize(rule.conditions, facts) ? { kind: "expire", ruleId } : undefined;
     // A marker that hides nothing goes when it is asked for, and when an object of its age would.
     const isWanted = expiration?.expiredObjectDeleteMarker === true || (isDue && rule.conditions.tags.length === 0);
     return facts.isOnly && isWanted ? { kind: "remove", ruleId } : undefined;
   }
-  if (noncurrent === undefined || facts.noncurrentSinceMs === undefined || !matches(rule.conditions, facts))
+  if (noncurrent === undefined || facts.noncurrentSinceMs === undefined || !fitsSize(rule.conditions, facts))
     return undefined;
   const isDue = afterDays(facts.noncurrentSinceMs, noncurrent.noncurrentDays ?? 0, dayMs) <= nowMs;
   return isDue && facts.newerNoncurrent >= (noncurrent.newerNoncurrentVersions ?? 0)
@@ -142,7 +157,7 @@ const decideClass = (
   facts: VersionFacts,
   nowMs: number,
 ): string | undefined => {
-  if (facts.isDeleteMarker || !matches(rule.conditions, facts)) return undefined;
+  if (facts.isDeleteMarker || !fitsSize(rule.conditions, facts)) return undefined;
   const { sizeGreaterThan, sizeLessThan } = rule.conditions;
   const isSmall = sizeGreaterThan === undefined && sizeLessThan === undefined && facts.sizeBytes < transitionBytesMin;
   const due = facts.isNewest
@@ -169,11 +184,7 @@ const dueMs = (
   return action?.days === undefined ? undefined : afterDays(sinceMs, action.days, dayMs);
 };
 
-const matches = (
-  { prefix, tags, sizeGreaterThan, sizeLessThan }: RuleFilter,
-  facts: Pick<VersionFacts, "key" | "sizeBytes" | "tags">,
-): boolean =>
-  facts.key.startsWith(prefix) &&
+/** Prefix and tags have been decided by the index. */
+const fitsSize = ({ sizeGreaterThan, sizeLessThan }: RuleFilter, facts: Pick<VersionFacts, "sizeBytes">): boolean =>
   (sizeGreaterThan === undefined || facts.sizeBytes > sizeGreaterThan) &&
-  (sizeLessThan === undefined || facts.sizeBytes < sizeLessThan) &&
-  tags.every(({ key, value }) => facts.tags.some((tag) => tag.key === key && tag.value === value));
+  (sizeLessThan === undefined || facts.sizeBytes < sizeLessThan);

@@ -45,8 +45,8 @@ export const findLifecycle = async (
 const rulesOf = new WeakMap<object, LifecycleRules>();
 
 /**
- * The next versions of a bucket whose keys begin with the prefix, newest of a key first; damaged ones are left out. A
- * delete marker may look as if it were the only version of its key.
+ * The next versions of a bucket whose keys begin with the prefix, newest of a key first; damaged ones are left out. The
+ * last version of a page may look as if it were the only one of its key.
  */
 export const walkVersions = async (
   reader: Reader,
@@ -70,7 +70,10 @@ export const walkVersions = async (
     const newer = before?.key === name ? before.newer + 1 : 0;
     const newerMadeMs = before?.key === name ? before.madeMs : undefined;
     const madeMs = value === undefined ? (newerMadeMs ?? 0) : madeMsOf(value);
-    if (value !== undefined) found.push({ sequence, facts: factsOf(name, value, newer, newerMadeMs, true) });
+    const last = found.at(-1);
+    if (newer === 1 && last?.facts.key === name)
+      found[found.length - 1] = { ...last, facts: { ...last.facts, isOnly: false } };
+    if (value !== undefined) found.push({ sequence, facts: factsOf(name, value, newer, newerMadeMs, newer === 0) });
     before = { key: name, sequence, madeMs, newer };
   }
   return { found, next: read < limit ? undefined : before };

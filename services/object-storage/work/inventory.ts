@@ -49,12 +49,32 @@ const pageBuckets = 100;
 /** Versions that are in memory whole at a time: the manifest of one may have 10,000 parts. */
 const pageVersions = 32;
 
+/** A walk over all buckets, in which each account has one turn. */
+interface Walk {
+  /** How long each account's reports have taken, in milliseconds. */
+  readonly spentMs: Map<string, number>;
+  /** The reports that have failed in this round and are not tried again in it. */
+  readonly failed: Set<string>;
+  /** Reports are left, of accounts whose turn is over. */
+  isLeft: boolean;
+}
+
 /**
  * Writes every report that is due: a compressed CSV file, then the manifest that names it and the manifest's digest, by
  * which readers know that the report is whole. A report lists a bucket page by page, so it may miss what changes
  * meanwhile. One that fails, for example because its destination is gone, is logged and tried again in the next round.
+ * Accounts take turns, so that no account's reports hold up those of the others.
  */
 export const writeInventories = async (options: InventoryOptions, signal: AbortSignal): Promise<void> => {
+  const failed = new Set<string>();
+  for (let isLeft = true; isLeft && !signal.aborted;) {
+    const walk: Walk = { spentMs: new Map(), failed, isLeft: false };
+    await writeTurns(options, walk, signal);
+    ({ isLeft } = walk);
+  }
+};
+
+const writeTurns = async (options: InventoryOptions, walk: Walk, signal: AbortSignal): Promise<void> => {
   const { app } = options;
   let name = "";
   for (;;) {
@@ -62,7 +82,7 @@ export const writeInventories = async (options: InventoryOptions, signal: AbortS
     const buckets = await app.store.read((reader) => listBucketsAfter(reader, after, pageBuckets));
     for (const { name: listed, bucket } of buckets) {
       if (signal.aborted) return;
-      if (bucket !== undefined) await writeDue(options, bucket, signal);
+      if (bucket !== undefined) await writeDue(options, bucket, walk, signal);
       name = listed;
     }
     if (buckets.length < pageBuckets) return;
@@ -70,7 +90,7 @@ export const writeInventories = async (options: InventoryOptions, signal: AbortS
 };
 
 /** What is damaged in one bucket does not hold up the others. */
-const writeDue = async (options: InventoryOptions, bucket: Bucket, signal: AbortSignal): Promise<void> => {
+const writeDue = async (options: InventoryOptions, bucket: Bucket, walk: Walk, signal: AbortSignal): Promise<void> => {
   const { app, log } = options;
   try {
     const { identifiedConfigurationsMax: max } = limits;
@@ -79,7 +99,7 @@ const writeDue = async (options: InventoryOptions, bucket: Bucket, signal: Abort
     );
     for (const configuration of configurations) {
       if (signal.aborted) return;
-      await writeIfDue(options, bucket, configuration, signal);
+      await writeIfDue(options, bucket, configuration, walk, signal);
     }
   } catch (error) {
     log.error({ err: error, bucket: bucket.name }, "not all inventories of a bucket were written");
@@ -90,13 +110,21 @@ const writeIfDue = async (
   options: InventoryOptions,
   bucket: Bucket,
   configuration: InventoryConfiguration,
+  walk: Walk,
   signal: AbortSignal,
 ): Promise<void> => {
   const { app, log } = options;
+  const { accountId } = bucket;
   const key = [bucket.bucketId, configuration.id ?? ""] as const;
   const latest = await app.store.read((reader) => reader.get(inventoryReports, key));
   const nowMs = app.clock.now();
   if (!isReportDue(configuration, latest && Number(latest.madeMs), nowMs, app.lifecycleDayMs)) return;
+  if (walk.failed.has(key.join("/"))) return;
+  const spentMs = walk.spentMs.get(accountId) ?? 0;
+  if (spentMs >= limits.inventoryTurnMs) {
+    walk.isLeft = true;
+    return;
+  }
   try {
     await writeReport(options, bucket, configuration, nowMs, signal);
     await app.store.transact(async (transaction) => {
@@ -105,7 +133,10 @@ const writeIfDue = async (
     });
   } catch (error) {
     if (signal.aborted) return;
+    walk.failed.add(key.join("/"));
     log.error({ err: error, bucket: bucket.name, id: configuration.id }, "an inventory was not written");
+  } finally {
+    walk.spentMs.set(accountId, spentMs + Math.max(0, app.clock.now() - nowMs));
   }
 };
 

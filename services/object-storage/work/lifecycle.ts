@@ -121,9 +121,9 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const { found, next } = await store.read((reader) =>
         walkVersions(reader, bucket.bucketId, prefix, position, pageVersions),
       );
-      await spend(found.length);
       const due = found.filter(({ facts }) => decideAction(rules, facts, clock.now()) !== undefined);
       if (due.length > 0) await applyAll(bucket.name, due);
+      await spend(costOf(rules, found, due.length));
       if (next === undefined) return;
       position = next;
       if (page % pagesPerSave === 0)
@@ -134,11 +134,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   /** All in one transaction, or one by one, so that a version that cannot be changed does not hold up the others. */
   const applyAll = async (name: string, due: readonly FoundVersion[]): Promise<void> => {
     const inOne = async (found: readonly FoundVersion[]): Promise<void> => {
-      const outcomes = await store.transact(async (transaction) => {
-        const all: (Outcome | undefined)[] = [];
-        for (const each of found) all.push(await applyToVersion(transaction, name, each));
-        return all;
-      });
+      const outcomes = await store.transact((transaction) => applyToFound(transaction, name, found));
       for (const outcome of outcomes) if (outcome !== undefined) done[outcome] += 1;
     };
     try {
@@ -153,18 +149,38 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     }
   };
 
-  const applyToVersion = async (
+  /** What is decided on is read of all keys at the same time; the changes follow each other, as they share entries. */
+  const applyToFound = async (
     transaction: Transaction,
     name: string,
-    { sequence, facts: { key } }: FoundVersion,
-  ): Promise<Outcome | undefined> => {
+    found: readonly FoundVersion[],
+  ): Promise<(Outcome | undefined)[]> => {
     const bucket = await findBucket(transaction, name);
     const rules = bucket && (await findLifecycle(transaction, bucket, dayMs));
-    if (bucket === undefined || rules === undefined || bucket.mfaDelete === "Enabled") return undefined;
-    const countMax = keptNoncurrent(rules);
-    const now = await findFacts(transaction, bucket.bucketId, key, sequence, countMax);
-    const action = now && decideAction(rules, now.facts, clock.now());
-    if (now === undefined || action === undefined) return undefined;
+    if (bucket === undefined || rules === undefined || bucket.mfaDelete === "Enabled") return [];
+    const read = ({ sequence, facts: { key } }: FoundVersion) =>
+      findFacts(transaction, bucket.bucketId, key, sequence, rules.newerMax);
+    const first = await Promise.all(
+      found.map(async (each, at) => (isSameKey(each, found[at - 1]) ? undefined : read(each))),
+    );
+    const outcomes: (Outcome | undefined)[] = [];
+    for (const [at, each] of found.entries()) {
+      // The version before it may have been changed.
+      const now = isSameKey(each, found[at - 1]) ? await read(each) : first[at];
+      outcomes.push(now && (await applyToVersion(transaction, bucket, rules, each, now)));
+    }
+    return outcomes;
+  };
+
+  const applyToVersion = async (
+    transaction: Transaction,
+    bucket: Bucket,
+    rules: LifecycleRules,
+    { sequence, facts: { key } }: FoundVersion,
+    now: Awaited<ReturnType<typeof findFacts>> & {},
+  ): Promise<Outcome | undefined> => {
+    const action = decideAction(rules, now.facts, clock.now());
+    if (action === undefined) return undefined;
     const { stored } = now;
     if (action.kind === "transition") {
       await putStorageClass(transaction, bucket.bucketId, key, stored, action.storageClass);
@@ -238,12 +254,12 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
 const expirationOrigin: ChangeOrigin = serviceOrigin("Lifecycle Expiration");
 const transitionOrigin: ChangeOrigin = serviceOrigin("Lifecycle Transition");
 
-/** How many newer versions decide at most. */
-const keptNoncurrent = ({ rules }: LifecycleRules): number => {
-  const kept = rules.flatMap(({ noncurrentVersionExpiration, noncurrentVersionTransitions }) =>
-    [noncurrentVersionExpiration, ...noncurrentVersionTransitions].map((each) => each?.newerNoncurrentVersions ?? 0),
-  );
-  return Math.min(Math.max(0, ...kept), limits.newerNoncurrentVersionsMax);
+const isSameKey = (one: FoundVersion, other: FoundVersion | undefined): boolean => one.facts.key === other?.facts.key;
+
+/** What a page costs, in versions that are looked at: more where many rules are decided on, or much is changed. */
+const costOf = (rules: LifecycleRules, found: readonly FoundVersion[], changes: number): number => {
+  const decided = found.reduce((sum, { facts }) => sum + rules.rulesFor(facts).length, 0);
+  return found.length + decided / limits.lifecycleRulesPerEntry + changes * limits.lifecycleEntriesPerChange;
 };
 
 /** What the keys of all rules begin with. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { findBucket } from "../../../services/object-storage/store/bucket.ts";
-import { findLifecycle } from "../../../services/object-storage/store/lifecycle.ts";
+import { findLifecycle, walkVersions } from "../../../services/object-storage/store/lifecycle.ts";
 import { alice, as, startWithBucket } from "../harness.ts";
 
 const dayMs = 86_400_000;
@@ -25,4 +25,27 @@ test("the rules of a bucket are read once for each change, not for each request"
   expect((await find())?.rules.map(({ id }) => id)).toEqual(["old", "new"]);
   await client.deleteBucketLifecycle({ bucket: "photos" }, as(alice));
   expect(await find()).toBeUndefined();
+});
+
+test("a walk knows which delete markers hide nothing, but for the last version of a page", async () => {
+  const { client, opened } = await startWithBucket();
+  const versioningConfiguration = { status: "Enabled" };
+  await client.putBucketVersioning({ bucket: "photos", versioningConfiguration }, as(alice));
+  for (const key of ["lone", "twice", "twice", "z"]) await client.deleteObject({ bucket: "photos", key }, as(alice));
+  const walk = (limit: number) =>
+    opened.app.store.read(async (reader) => {
+      const bucket = await findBucket(reader, "photos");
+      const { found } = await walkVersions(reader, bucket?.bucketId ?? "", "", undefined, limit);
+      return found.map(({ facts: { key, isOnly } }) => [key, isOnly]);
+    });
+  expect(await walk(10)).toEqual([
+    ["lone", true],
+    ["twice", false],
+    ["twice", false],
+    ["z", true],
+  ]);
+  expect(await walk(2)).toEqual([
+    ["lone", true],
+    ["twice", true],
+  ]);
 });

@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
+import { instant } from "../../../services/object-storage/domain/instant.ts";
 import { writeInventories } from "../../../services/object-storage/work/inventory.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, get, put, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, put, startWithBucket } from "../harness.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -21,10 +24,10 @@ const start = async () => {
   return { harness, clock };
 };
 
-const configure = (harness: Harness, id: string, members: object) =>
+const configure = (harness: Harness, id: string, members: object, { bucket = "photos", account = alice } = {}) =>
   harness.client.putBucketInventoryConfiguration(
     {
-      bucket: "photos",
+      bucket,
       id,
       inventoryConfiguration: {
         id,
@@ -35,7 +38,7 @@ const configure = (harness: Harness, id: string, members: object) =>
         ...members,
       },
     },
-    as(alice),
+    as(account),
   );
 
 const write = async (harness: Harness) => {
@@ -137,4 +140,71 @@ test("an inventory is not held up for years by a clock that was set ahead", asyn
   await write(harness);
   const keys = await reports(harness);
   expect(keys.filter((key) => key.endsWith("manifest.json"))).toHaveLength(2);
+});
+
+describe("of many reports", () => {
+  /** Writes the reports of Alice and Bob, each of which takes two minutes; returns the folders in their order. */
+  const writeSlowly = async ({ harness, clock }: Awaited<ReturnType<typeof start>>, fails = "") => {
+    const { app } = harness.opened;
+    const order: string[] = [];
+    const { log } = capturingLogger();
+    const options = {
+      app,
+      log,
+      put: async (_account: string, { key }: { readonly key: string }, body: AsyncIterable<Uint8Array>) => {
+        for await (const piece of body) expect(piece.length).toBeGreaterThan(0);
+        if (!key.endsWith(".gz")) return;
+        order.push(key.slice("lists/".length, key.indexOf("/data/")));
+        clock.advance(2 * 60_000);
+        if (key.includes(fails || "?")) throw new Error("the destination is gone");
+      },
+    };
+    await writeInventories(options, new AbortController().signal);
+    return order;
+  };
+
+  test("accounts take turns, and all are written in one round", async () => {
+    const started = await start();
+    const { harness } = started;
+    await harness.client.createBucket({ bucket: "plates" }, as(bob));
+    for (const id of ["1", "2", "3"]) await configure(harness, id, {});
+    const destination = { s3BucketDestination: { bucket: "arn:aws:s3:::plates", format: "CSV", prefix: "lists" } };
+    for (const id of ["4", "5"]) await configure(harness, id, { destination }, { bucket: "plates", account: bob });
+    expect(await writeSlowly(started)).toEqual(["photos/1", "plates/4", "photos/2", "plates/5", "photos/3"]);
+    expect(await writeSlowly(started)).toEqual([]);
+  });
+
+  test("one that fails is tried once in a round, and holds up no other", async () => {
+    const started = await start();
+    for (const id of ["1", "2", "3"]) await configure(started.harness, id, {});
+    expect(await writeSlowly(started, "photos/1/")).toEqual(["photos/1", "photos/2", "photos/3"]);
+    expect(await writeSlowly(started)).toEqual(["photos/1"]);
+  });
+});
+
+test("a report that takes long does not hold up lifecycle rules", async () => {
+  const { harness, clock } = await start();
+  const { inventories } = harness.opened;
+  if (inventories === undefined) throw new Error("the harness writes no inventories");
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const written = vi.spyOn(inventories, "put").mockReturnValue(promise);
+  await configure(harness, "slow", {});
+  const hourPasses = (): void => clock.advance(60 * 60_000);
+  await eventually(() => {
+    hourPasses();
+    return written.mock.calls.length > 0;
+  }, "the report has begun");
+
+  await put(harness, { bucket: "photos", key: "a" }, "x");
+  const rules = [{ status: "Enabled", filter: {}, expiration: { date: instant(Date.UTC(2026, 0, 1)) } }];
+  await harness.client.putBucketLifecycleConfiguration(
+    { bucket: "photos", lifecycleConfiguration: { rules } },
+    as(alice),
+  );
+  await eventually(async () => {
+    hourPasses();
+    return (await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).contents.length === 0;
+  }, "the rule has ended the object");
+  expect(written).toHaveBeenCalledOnce();
+  resolve();
 });

@@ -268,6 +268,21 @@ describe("lifecycle rules, when they are applied,", () => {
     expect((await harness.client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads).toHaveLength(1);
   });
 
+  test("take their time for what they change: a change as long as four looks at a version", async () => {
+    const { harness } = await start([{ expiration: { days: 1 } }]);
+    await put(harness, photo("a"), "x");
+    const { app } = harness.opened;
+    const clock = new FakeClock(startMs + 3 * dayMs);
+    const { log } = capturingLogger();
+    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1 });
+    const running = slow.run(new AbortController().signal);
+    await eventually(() => clock.pending().length > 0, "the round waits after it has ended the object");
+    expect(clock.pending()).toEqual([startMs + 3 * dayMs + 5_010]);
+    expect(await keysOf(harness)).toEqual([]);
+    clock.advance(6_000);
+    await running;
+  });
+
   test.each([
     // the damaged record, of the bucket before the others
     ["bucket", buckets, () => ["photos"]],
