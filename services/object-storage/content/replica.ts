@@ -6,7 +6,7 @@ import {
   EncryptionRecordSchema,
   ReplicationRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { ReplicationDestination, ReplicationRule } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
+import type { ReplicationDestination } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { isAllowed } from "../../kit/access/decide.ts";
@@ -20,15 +20,15 @@ import { factsOf } from "../access/resources.ts";
 import type { Application } from "../application.ts";
 import type { Extent } from "../domain/extent.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
-import { destinationOf, isOwnedByDestination, replicable, rulesFor } from "../domain/replication.ts";
+import { isOwnedByDestination, replicable } from "../domain/replication.ts";
 import { keyArnOf, replicaEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
-import { findDocument } from "../store/configuration.ts";
 import { versions } from "../store/layout.ts";
 import { putReplica } from "../store/replica.ts";
 import { shareExtents } from "../store/blob.ts";
+import { findReplication } from "../store/replication.ts";
 import { copyContent } from "./copied-content.ts";
 import { resourceArn } from "../domain/resource-arn.ts";
 
@@ -118,22 +118,19 @@ const planCopy = async (
   const source = await findBucket(reader, bucket);
   const version = await reader.get(versions, [bucketId, key, Number(sequence)]);
   if (source?.bucketId !== bucketId || version === undefined) return { kind: "copied" };
-  const configuration = await findDocument(reader, bucketId, "replication");
-  const rule = configuration && ruleTo(name, rulesFor(configuration, replicable(key, version)));
-  if (configuration?.role === undefined || rule?.destination === undefined)
+  const replication = await findReplication(reader, bucketId);
+  const rule = replication?.rulesFor(replicable(key, version)).get(name);
+  if (replication?.role === undefined || rule?.destination === undefined)
     return { kind: "never", reason: `no rule copies to ${name} any more` };
   const target = await findBucket(reader, name);
   const problem = problemOf(source, target, rule.destination);
   if (target === undefined || problem !== undefined) return { kind: "never", reason: problem ?? "there is no bucket" };
-  const role = assume(app, source, configuration.role);
+  const role = assume(app, source, replication.role);
   if (!("caller" in role)) return role;
   const planned = { source, target, version, destination: rule.destination };
   const refused = await refusedAction(app, reader, role.caller, planned, key);
   return refused === undefined ? planned : { kind: "never", reason: `the role may not ${refused}` };
 };
-
-const ruleTo = (name: string, chosen: readonly ReplicationRule[]): ReplicationRule | undefined =>
-  chosen.find((rule) => destinationOf(rule) === name);
 
 /** Why versions of one bucket cannot be copied into another; undefined: they can. */
 const problemOf = (

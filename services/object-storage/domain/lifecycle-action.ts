@@ -2,7 +2,7 @@ import type { LifecycleConfiguration, LifecycleRule } from "../../../gen/quartet
 import { instantMs } from "./instant.ts";
 import type { RuleFilter } from "./lifecycle.ts";
 import { filterOf } from "./lifecycle.ts";
-import { indexRules } from "./lifecycle-index.ts";
+import { indexRules } from "./rule-index.ts";
 import { limits } from "../limits.ts";
 import { isArchive, isColderClass } from "./storage-class.ts";
 

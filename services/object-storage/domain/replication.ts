@@ -9,6 +9,7 @@ import { parseArn } from "../../kit/arn/arn.ts";
 import { fault, invalidArgument, invalidRequest, memberNotOffered } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { chooseStorageClass } from "./storage-class.ts";
+import { indexRules } from "./rule-index.ts";
 import type { TagPair } from "./tags.ts";
 import { checkTags } from "./tags.ts";
 
@@ -65,15 +66,39 @@ export const destinationOf = ({ destination }: Pick<ReplicationRule, "destinatio
   return isBucket ? arn.resource : "";
 };
 
-/** The rules that copy a version, one for each destination: of several the one with the greatest priority. */
-export const rulesFor = ({ rules }: ReplicationConfiguration, version: Replicable): ReplicationRule[] => {
-  const chosen = new Map<string, ReplicationRule>();
-  for (const rule of rules) {
-    if (rule.status !== "Enabled" || !fits(rule, version)) continue;
-    const before = chosen.get(destinationOf(rule));
-    if (before === undefined || (rule.priority ?? 0) > (before.priority ?? 0)) chosen.set(destinationOf(rule), rule);
-  }
-  return [...chosen.values()].filter((rule) => isCopied(rule, version));
+/** The rules of a bucket, ready to be asked for each version. */
+export interface ReplicationRules {
+  readonly role: string | undefined;
+  /**
+   * The rules that copy a version, by the names of the buckets that they copy to: of several for one bucket the one
+   * with the greatest priority.
+   */
+  readonly rulesFor: (version: Replicable) => ReadonlyMap<string, ReplicationRule>;
+}
+
+/** The enabled rules of a configuration. Asking for a version's costs about as much as it has. */
+export const readReplication = ({ role, rules }: ReplicationConfiguration): ReplicationRules => {
+  const find = indexRules(
+    rules
+      .filter(({ status }) => status === "Enabled")
+      .map((rule) => ({ rule, destination: destinationOf(rule), conditions: conditionsOf(rule) })),
+  );
+  return {
+    role,
+    rulesFor: (version) => {
+      const chosen = new Map<string, ReplicationRule>();
+      // Delete markers have no tags, and are copied by rules without any.
+      for (const { rule, destination } of find({
+        key: version.key,
+        tags: version.isDeleteMarker ? [] : version.tags,
+      })) {
+        const before = chosen.get(destination);
+        if (before === undefined || (rule.priority ?? 0) > (before.priority ?? 0)) chosen.set(destination, rule);
+      }
+      for (const [destination, rule] of chosen) if (!isCopied(rule, version)) chosen.delete(destination);
+      return chosen;
+    },
+  };
 };
 
 /** Whether replicas belong to the owner of their bucket, whoever owns the version. */
@@ -89,13 +114,6 @@ const conditionsOf = ({ prefix, filter }: ReplicationRule) => {
     prefix: prefix ?? and?.prefix ?? filter?.prefix ?? "",
     tags: tags.map(({ key, value }) => ({ key: key ?? "", value: value ?? "" })),
   };
-};
-
-const fits = (rule: ReplicationRule, { key, tags, isDeleteMarker }: Replicable): boolean => {
-  const { prefix, tags: wanted } = conditionsOf(rule);
-  if (!key.startsWith(prefix)) return false;
-  if (isDeleteMarker) return wanted.length === 0;
-  return wanted.every((tag) => tags.some((each) => each.key === tag.key && each.value === tag.value));
 };
 
 /** Delete markers are copied by rules of the older version, and by newer ones that say so. */

@@ -14,12 +14,12 @@ import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { ReplicationApplication } from "../content/replica.ts";
 import { copyToDestination } from "../content/replica.ts";
-import { destinationOf, replicable, rulesFor } from "../domain/replication.ts";
+import { replicable } from "../domain/replication.ts";
 import type { ChangeOrigin, ObjectChange } from "../events/event-outbox.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findDocument } from "../store/configuration.ts";
 import { versions } from "../store/layout.ts";
+import { findReplication } from "../store/replication.ts";
 
 /** The kind of the jobs that copy a version into another bucket. */
 export const replicationJob = "replication";
@@ -47,12 +47,12 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
   async plan(transaction, origin, bucket, { kind, key, sequence }) {
     if (!bucket.hasReplication || bucket.versioning !== "Enabled" || !copiedChanges.has(kind)) return;
     if (kind === "marker-created" && origin.requestId === "") return;
-    const configuration = await findDocument(transaction, bucket.bucketId, "replication");
+    const rules = await findReplication(transaction, bucket.bucketId);
     const version = await transaction.get(versions, [bucket.bucketId, key, sequence]);
-    if (configuration === undefined || version === undefined || version.replication?.status === "REPLICA") return;
+    if (rules === undefined || version === undefined || version.replication?.status === "REPLICA") return;
     const isNew = kind === "created" || kind === "marker-created";
     if (!isNew && version.replication === undefined) return;
-    const destinations = rulesFor(configuration, replicable(key, version)).map(destinationOf);
+    const destinations = [...rules.rulesFor(replicable(key, version)).keys()];
     if (destinations.length === 0) return;
     putReplication(transaction, bucket.bucketId, key, sequence, version, { status: "PENDING", pending: destinations });
     for (const destination of destinations)

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { LifecycleConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/lifecycle_pb.ts";
 import { decideAction, readLifecycle } from "../../../services/object-storage/domain/lifecycle-action.ts";
-import { indexRules } from "../../../services/object-storage/domain/lifecycle-index.ts";
+import { indexRules } from "../../../services/object-storage/domain/rule-index.ts";
 import { seededRandom } from "../../kit/store/seeded-random.ts";
 
 /** A rule: its prefix, and then its tags as `key=value`. */
@@ -17,7 +17,7 @@ const tagOf = (text: string) => {
   return { key, value };
 };
 
-describe("the index of lifecycle rules", () => {
+describe("the index of rules", () => {
   const find = indexRules([
     rule("logs/2026/"),
     rule("logs/"),
