@@ -48,3 +48,17 @@ test("a long wildcard of different characters is scored at once", () => {
 test("a long wildcard made to be slow is scored as too complex", () => {
   expect(wildcardComplexity([[parseWildcard("*ab".repeat(1300))]])).toBe(11);
 });
+
+// wildcards of one list | limit | score
+const many = (wildcard: (index: number) => string) => Array.from({ length: 600 }, (_, index) => wildcard(index));
+test.each([
+  ["different ends", many((at) => `*${String.fromCodePoint(0x4e00 + at, 0x5e00 + ((at * 7) % 500))}`), 10, 2],
+  ["numbers", many((at) => `*${at}x`), 10, 4],
+  ["numbers anywhere", many((at) => `*${at}x*`), 100, 101],
+] as const)(
+  "many wildcards of one list, %s, are scored at once",
+  (_name, wildcards, limit, score) => {
+    expect(wildcardComplexity([wildcards.map(parseWildcard)], limit)).toBe(score);
+  },
+  5_000,
+);
