@@ -46,6 +46,8 @@ export const conditionsOf = (
       if (own !== undefined) return own;
       const ofPrincipal = principalCondition(call.app.accounts ?? noOrganizations, call.caller, key);
       if (ofPrincipal !== undefined) return [ofPrincipal];
+      // The others are read all at once, of which this key is none.
+      if (isPrincipalCondition(key)) return undefined;
       ofCall ??= callConditions(call, read);
       return ofCall.get(key);
     },
