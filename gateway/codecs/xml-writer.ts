@@ -106,21 +106,45 @@ const contentWriter = (desc: DescMessage, spelling: DialectSpelling): ContentWri
 };
 
 const compileContent = (desc: DescMessage, spelling: DialectSpelling): ContentWriter => {
-  const fields = messageContract(desc).bodyFields;
+  const { bodyFields: fields, fields: all } = messageContract(desc);
   const inside = fields.filter(({ xml }) => !xml.isAttribute);
   const attributes = fields.filter(({ xml }) => xml.isAttribute).map((field) => compileAttribute(field, spelling));
   // Compiled when the first message is written: a type may contain itself.
-  let members: readonly { readonly field: FieldContract; readonly write: ValueWriter }[] | undefined;
+  let members: readonly MemberWriter[] | undefined;
   return {
     attributes: (message) => attributes.reduce((text, write) => text + write(message), ""),
     content: (out, message, isTop) => {
-      members ??= inside.map((field) => ({ field, write: compileField(field, spelling) }));
-      for (const { field, write } of members) {
-        const value = getField(message, field.desc);
-        if (value !== undefined) write(out, value, isTop);
-      }
+      members ??= compileMembers(inside, all, spelling);
+      for (const write of members) write(out, message, isTop);
     },
   };
+};
+
+/** Adds one member of a message, or two lists that are written as one. */
+type MemberWriter = (out: Output, message: Message, isTop: boolean) => void;
+
+const compileMembers = (
+  inside: readonly FieldContract[],
+  all: readonly FieldContract[],
+  spelling: DialectSpelling,
+): MemberWriter[] => {
+  const members: MemberWriter[] = [];
+  for (const [index, field] of inside.entries()) {
+    const { positions } = field.xml;
+    const before = inside[index - 1];
+    const write = compileField(field, spelling);
+    const writeMember: MemberWriter = (out, message, isTop) => {
+      const value = getField(message, field.desc);
+      if (value !== undefined) write(out, value, isTop);
+    };
+    if (positions === undefined || before === undefined) members.push(writeMember);
+    else {
+      const told = all.find(({ desc }) => desc.name === positions);
+      if (told === undefined) throw new Error(`${field.desc.name} has no ${positions} beside it`);
+      members.push(compileMixed(members.pop()!, before, field, told.desc, spelling));
+    }
+  }
+  return members;
 };
 
 const writeElement = (
@@ -233,6 +257,44 @@ const writeAll = (out: Output, writeItem: ValueWriter, items: readonly unknown[]
   for (const item of items) writeListItem(out, writeItem, item);
 };
 
+/**
+ * Writes two flattened lists of messages as one, in which elements of the second stand at positions that the message
+ * tells. Positions that cannot be leave the elements behind all others.
+ */
+const compileMixed = (
+  writeFirst: MemberWriter,
+  first: FieldContract,
+  second: FieldContract,
+  positions: DescField,
+  spelling: DialectSpelling,
+): MemberWriter => {
+  const [ofFirst, ofSecond] = [first, second].map((field) => compileAnyItem(field, spelling)) as [AnyItem, AnyItem];
+  return (out, message, isTop) => {
+    const items = getField(message, second.desc) as readonly unknown[];
+    if (items.length === 0) return writeFirst(out, message, isTop);
+    const others = getField(message, first.desc) as readonly unknown[];
+    const told = getField(message, positions) as readonly number[];
+    const bytes = new XmlBytes();
+    let next = 0;
+    for (let at = 0; at < others.length + items.length; at += 1) {
+      const isSecond = next < items.length && (told[next] === at || at - next === others.length);
+      if (isSecond) ofSecond(bytes, items[next++]);
+      else ofFirst(bytes, others[at - next]);
+    }
+    addBytes(out, bytes);
+  };
+};
+
+/** Adds an item of a list, a message or an encoded one. */
+type AnyItem = (bytes: XmlBytes, item: unknown) => void;
+
+const compileAnyItem = (field: FieldContract, spelling: DialectSpelling): AnyItem => {
+  const desc = field.desc.message;
+  if (desc === undefined || !field.xml.isFlattened) throw new Error(`${field.desc.name} has no elements of its own`);
+  const tags = tagsOf(spelling.member(field));
+  return encodedItemWriter(tags, desc, spelling, compileItem(tags, field, spelling));
+};
+
 const areEncoded = (items: readonly unknown[]): boolean => items[0] instanceof Uint8Array;
 
 type EncodedItemsWriter = (out: Output, items: readonly Uint8Array[]) => void;
@@ -244,19 +306,30 @@ const compileEncodedItems = (
   spelling: DialectSpelling,
   writeMessage: ValueWriter,
 ): EncodedItemsWriter => {
-  const content = encodedContentWriter(desc, spelling);
-  const write = content && elementWriter(tags.name, content);
+  const writeItem = encodedItemWriter(tags, desc, spelling, writeMessage);
   return (out, items) => {
     const bytes = new XmlBytes();
-    for (const item of items) {
-      const { length } = bytes;
-      if (write?.(bytes, item, 0, item.length) === true) continue;
-      bytes.cutAt(length);
-      const own: Output = { text: "", pieces: undefined };
-      writeMessage(own, fromBinary(desc, item), false);
-      bytes.addText(own.text);
-    }
+    for (const item of items) writeItem(bytes, item);
     addBytes(out, bytes);
+  };
+};
+
+const encodedItemWriter = (
+  tags: Tags,
+  desc: DescMessage,
+  spelling: DialectSpelling,
+  writeMessage: ValueWriter,
+): AnyItem => {
+  const content = encodedContentWriter(desc, spelling);
+  const write = content && elementWriter(tags.name, content);
+  return (bytes, item) => {
+    const isEncoded = item instanceof Uint8Array;
+    const { length } = bytes;
+    if (isEncoded && write?.(bytes, item, 0, item.length) === true) return;
+    bytes.cutAt(length);
+    const own: Output = { text: "", pieces: undefined };
+    writeMessage(own, isEncoded ? fromBinary(desc, item) : item, false);
+    bytes.addText(own.text);
   };
 };
 

@@ -25,6 +25,7 @@ import {
   xml_flattened,
   xml_member_name,
   xml_omitted_empty,
+  xml_positions,
   xml_root,
   xml_text,
 } from "../../../gen/quartet/traits/v1/binding_pb.ts";
@@ -77,6 +78,8 @@ interface XmlFacts {
   readonly isFlattened: boolean;
   /** A list of the document itself is left out where it is empty, as one within its members is. */
   readonly isOmittedEmpty: boolean;
+  /** The field that tells where elements of the list stand among those of the list before it; undefined: after them. */
+  readonly positions: string | undefined;
   readonly isAttribute: boolean;
   /** The field is the text of its message's own element. */
   readonly isText: boolean;
@@ -218,6 +221,7 @@ const readField = (desc: DescField): FieldContract => {
       memberName: readOption(desc, xml_member_name) || undefined,
       isFlattened: readOption(desc, xml_flattened),
       isOmittedEmpty: readOption(desc, xml_omitted_empty),
+      positions: readOption(desc, xml_positions) || undefined,
       isAttribute: readOption(desc, xml_attribute),
       isText: readOption(desc, xml_text),
     },

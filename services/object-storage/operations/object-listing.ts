@@ -145,6 +145,7 @@ export const listObjectVersions: Operation<"listObjectVersions"> = async (reques
     nextVersionIdMarker: last?.kind === "row" ? last.row.versionId || nullVersionId : undefined,
     maxKeys,
     encodingType: request.encodingType,
+    deleteMarkerPositions: [...rows.deleteMarkerPositions],
   };
   return withEncodedLists(ListObjectVersionsResponseSchema, answer, rows.take());
 };

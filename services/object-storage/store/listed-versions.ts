@@ -29,6 +29,8 @@ export class ListedVersions {
   readonly #versions = new MessageBytes();
   /** Most pages have none. */
   #markers: MessageBytes | undefined;
+  readonly #markerPositions: number[] = [];
+  #added = 0;
   readonly #description: Description;
   readonly #owners: EncodedOwners;
 
@@ -38,8 +40,16 @@ export class ListedVersions {
   }
 
   add(key: string, row: VersionRow, isLatest: boolean): void {
-    if (row.isDeleteMarker) this.#addMarker(key, row, isLatest);
-    else this.#addVersion(key, row, isLatest);
+    if (row.isDeleteMarker) {
+      this.#addMarker(key, row, isLatest);
+      this.#markerPositions.push(this.#added);
+    } else this.#addVersion(key, row, isLatest);
+    this.#added += 1;
+  }
+
+  /** Where the delete markers stand among all that were added, from 0. */
+  get deleteMarkerPositions(): readonly number[] {
+    return this.#markerPositions;
   }
 
   /** All that were added, as items of their lists. No more can be added. */

@@ -59,6 +59,8 @@ const anyValue = (random: SeededRandom, field: DescField, depth: number): unknow
       return field.localName === "seconds" && !random.chance(0.1) ? 1_767_323_045n + (number % 100n) : number;
     case ScalarType.UINT64:
       return number < 0n ? 7n : number;
+    case ScalarType.UINT32:
+      return random.below(6);
     default:
       return Number(BigInt.asIntN(32, number));
   }
@@ -100,6 +102,20 @@ describe("encoded items become the same document as their messages", () => {
       const [expected, written] = documents(method, bytes, random.pick(dialects));
       expect(written).toBe(expected);
     }
+  });
+
+  test.each([
+    ["at their positions", [0, 2, 3], "m1 v1 m2 m3 v2"],
+    ["last, where they have none", [], "v1 v2 m1 m2 m3"],
+    ["last, where there is no such position", [9, 9, 9], "v1 v2 m1 m2 m3"],
+    ["last, after one whose position is not above that before", [1, 0, 4], "v1 m1 v2 m2 m3"],
+  ])("of two lists as one, those of the second %s", (_name, deleteMarkerPositions, order) => {
+    const method = ObjectStorageService.method.listObjectVersions;
+    const versions = [{ key: "v1" }, { key: "v2" }];
+    const deleteMarkers = [{ key: "m1" }, { key: "m2" }, { key: "m3" }];
+    const answer = create(method.output, { versions, deleteMarkers, deleteMarkerPositions });
+    for (const document of documents(method, toBinary(method.output, answer)))
+      expect(document?.match(/(?<=<(?:Version|DeleteMarker)><Key>)[^<]+/g)?.join(" ")).toBe(order);
   });
 
   test("when they have members that are not known, repeated or in another order", () => {

@@ -41,6 +41,32 @@ describe("an answer of object storage", () => {
     expect(read.headers["last-modified"]).toBe("Fri, 02 Jan 2026 03:04:05 GMT");
   });
 
+  test("lists versions and delete markers in one order, newest first, as some clients read them", async () => {
+    await storage.call({ method: "PUT", target: "/ordered" });
+    await storage.call({ method: "PUT", target: "/ordered?versioning", body: versioned });
+    for (const [method, key] of [
+      ["PUT", "a"],
+      ["DELETE", "a"],
+      ["PUT", "a"],
+      ["PUT", "b"],
+      ["DELETE", "b"],
+      ["DELETE", "c"],
+    ] as const)
+      await storage.call({ method, target: `/ordered/${key}`, ...(method === "PUT" && { body: "meow" }) });
+    const { body } = await storage.call({ method: "GET", target: "/ordered?versions" });
+    const elements = body.match(/<(?:Version|DeleteMarker)>.*?<\/Key>/g) ?? [];
+    const listed = elements.map((element) => element.replace(/^<(\w+)>.*<Key>(.*)<\/Key>$/, "$1 $2"));
+    expect(listed).toEqual([
+      "Version a",
+      "DeleteMarker a",
+      "Version a",
+      "DeleteMarker b",
+      "Version b",
+      "DeleteMarker c",
+    ]);
+    expect(body).not.toContain("Positions");
+  });
+
   test.each(["GET", "HEAD"])("that nothing has changed has the validators, to %s", async (method) => {
     await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
     const fresh = await storage.call({ method: "GET", target: "/photos/cat.jpg" });

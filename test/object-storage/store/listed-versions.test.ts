@@ -90,6 +90,8 @@ test("shows of any stored version what its record has", async () => {
   const items = Buffer.concat([taken.versions, taken.deleteMarkers]);
   await store.close();
 
+  const positions = stored.flatMap(({ version }, index) => (version.isDeleteMarker ? [index] : []));
+  expect(listed.deleteMarkerPositions).toEqual(positions);
   const markers = stored.filter(({ version }) => version.isDeleteMarker);
   const others = stored.filter(({ version }) => !version.isDeleteMarker);
   const expected = create(ListObjectVersionsResponseSchema, {
