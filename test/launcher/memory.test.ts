@@ -187,7 +187,8 @@ test(
 
     const keys = await openAccessKeyFile({ path: credentialsFile(dataDir), clock: systemClock, ids: randomIds });
     const credentials = keys.find(keys.firstAccessKeyId ?? "")!;
-    const clients = sdkClients({ endpoint: system.gatewayUrl, credentials, maxAttempts: 3 });
+    // On a machine with more to do, a service that was late for its probes is answered for with 503 for some seconds.
+    const clients = sdkClients({ endpoint: system.gatewayUrl, credentials, maxAttempts: 10 });
     onTestFinished(() => destroyClients(clients));
     await deliverTo(clients, "mixed", await startEndpoint(), { endpoint: system.gatewayUrl, credentials });
     const mixes = [
