@@ -173,7 +173,15 @@ const spellingOfFields = (gateway: Gateway, fields: ReadonlyMap<string, string>)
   );
 
 /** The fields of a dialect that no method reads, because the form itself does. */
-const formFields = ["algorithm", "credential", "date", "region-set", "security-token", "signature"];
+const formFields = [
+  "algorithm",
+  "checksum-algorithm",
+  "credential",
+  "date",
+  "region-set",
+  "security-token",
+  "signature",
+];
 
 /** Refuses a field with the prefix of the dialect's headers that would be ignored. */
 const refuseUnknownFields = (
@@ -195,8 +203,8 @@ const refuseUnknownFields = (
 };
 
 /**
- * Fields as headers, one character for each byte as in Node.js. The ACL has a short name in forms, and tags are a
- * document.
+ * Fields as headers, one character for each byte as in Node.js. The ACL has a short name in forms, the algorithm of the
+ * checksum that of requests without a body, and tags are a document.
  */
 const headersOf = (fields: ReadonlyMap<string, string>, reading: Reading): Record<string, string> => {
   const { spelling } = reading;
@@ -204,10 +212,15 @@ const headersOf = (fields: ReadonlyMap<string, string>, reading: Reading): Recor
   return Object.fromEntries(
     named.map(([name, value]) => {
       if (name === "tagging") return [spelling.header("x-svc-tagging"), taggingHeader(value, reading)];
-      const header = name === "acl" ? spelling.header("x-svc-acl") : name;
-      return [header, Buffer.from(value, "utf8").toString("latin1")];
+      return [headerOf(name, spelling), Buffer.from(value, "utf8").toString("latin1")];
     }),
   );
+};
+
+const headerOf = (field: string, spelling: DialectSpelling): string => {
+  if (field === "acl") return spelling.header("x-svc-acl");
+  if (field === spelling.header("x-svc-checksum-algorithm")) return spelling.header("x-svc-sdk-checksum-algorithm");
+  return field;
 };
 
 /**

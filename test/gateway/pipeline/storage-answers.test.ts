@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { DigestAlgorithm } from "../../../services/kit/digests/digest.ts";
 import { openDigest } from "../../../services/kit/digests/digest.ts";
+import { amzDialect } from "../../../gateway/dialects/amz.ts";
+import { formBody, formHeaders, signPolicy } from "../support/form.ts";
 import type { StorageFixture } from "../support/storage-fixture.ts";
 import { startStorageFixture } from "../support/storage-fixture.ts";
 
@@ -39,6 +41,30 @@ describe("an answer of object storage", () => {
     expect(new Set(found.flat())).toEqual(new Set(["2026-01-02T03:04:05.000Z"]));
     const read = await storage.call({ method: "HEAD", target: "/instants/a" });
     expect(read.headers["last-modified"]).toBe("Fri, 02 Jan 2026 03:04:05 GMT");
+  });
+
+  const crc32c = "x-amz-checksum-crc32c";
+  const ofMeow = "u86qsg==";
+
+  test.each([
+    ["with the checksum", "CRC32C", { [crc32c]: ofMeow }, 204, ofMeow],
+    ["alone", "CRC32C", {}, 204, ofMeow],
+    ["with a checksum of other bytes", "CRC32C", { [crc32c]: "AAAAAA==" }, 400, undefined],
+    ["of which there is none", "CRC33", {}, 400, undefined],
+  ])("to a form may name the algorithm of its checksum, %s", async (_name, algorithm, given, status, checksum) => {
+    const fields = { key: "form", "x-amz-checksum-algorithm": algorithm, ...given };
+    const conditions = [
+      { bucket: "photos" },
+      ...Object.entries(fields).map(([name, value]) => ({ [name]: value })),
+      ...["algorithm", "credential", "date"].map((name) => ["starts-with", `$x-amz-${name}`, ""]),
+    ];
+    const policy = Buffer.from(JSON.stringify({ expiration: "2026-01-02T04:00:00.000Z", conditions })).toString(
+      "base64",
+    );
+    storage.clock.set(Date.UTC(2026, 0, 2, 3, 4, 5));
+    const body = formBody(signPolicy(amzDialect, policy, fields), "meow");
+    const response = await storage.send({ method: "POST", target: "/photos", headers: formHeaders, body });
+    expect([response.status, response.headers[crc32c]]).toEqual([status, checksum]);
   });
 
   test("lists versions and delete markers in one order, newest first, as some clients read them", async () => {
