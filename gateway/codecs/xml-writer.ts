@@ -132,12 +132,7 @@ const compileMembers = (
   for (const [index, field] of inside.entries()) {
     const { positions } = field.xml;
     const before = inside[index - 1];
-    const write = compileField(field, spelling);
-    const writeMember: MemberWriter = (out, message, isTop) => {
-      const value = getField(message, field.desc);
-      if (value !== undefined) write(out, value, isTop);
-    };
-    if (positions === undefined || before === undefined) members.push(writeMember);
+    if (positions === undefined || before === undefined) members.push(compileMember(field, spelling));
     else {
       const told = all.find(({ desc }) => desc.name === positions);
       if (told === undefined) throw new Error(`${field.desc.name} has no ${positions} beside it`);
@@ -145,6 +140,14 @@ const compileMembers = (
     }
   }
   return members;
+};
+
+const compileMember = (field: FieldContract, spelling: DialectSpelling): MemberWriter => {
+  const write = compileField(field, spelling);
+  return (out, message, isTop) => {
+    const value = getField(message, field.desc);
+    if (value !== undefined) write(out, value, isTop);
+  };
 };
 
 const writeElement = (

@@ -57,7 +57,7 @@ const prefixesOf = <Rule extends Indexed>(rules: readonly Rule[]): Prefix<Rule>[
 
   const numbers = Map.groupBy(rules.keys(), (number) => rules[number]?.conditions.prefix ?? "");
   const sorted: Prefix<Rule>[] = [];
-  for (const prefix of [...numbers.keys()].toSorted(byUnits)) {
+  for (const prefix of [...numbers.keys()].toSorted()) {
     const [untagged = [], tagged = []] = [true, false].map((isUntagged) =>
       (numbers.get(prefix) ?? []).filter((number) => (rules[number]?.conditions.tags.length === 0) === isUntagged),
     );
@@ -86,5 +86,3 @@ const longestIn = <Rule>(from: Prefix<Rule> | undefined, key: string): Prefix<Ru
 
 /** Neither part of a tag has a zero character. */
 const pairOf = ({ key, value }: { readonly key: string; readonly value: string }): string => `${key}\0${value}`;
-
-const byUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
