@@ -36,6 +36,20 @@ const scrubOf = async ({ opened }: Harness) => {
   return { scrub, lines };
 };
 
+/**
+ * A service whose own check has looked once and stands still from then on, and a clock for the check of the test:
+ * rounds of both would go on with each other's steps.
+ */
+const startBesideOwnCheck = async (): Promise<{ readonly harness: Harness; readonly clock: FakeClock }> => {
+  const harness = await startWithBucket({ clock: new FakeClock() });
+  const { store } = harness.opened.scrub;
+  await eventually(
+    async () => (await store.read((reader) => reader.get(scrubProgress, ["scrub"]))) !== undefined,
+    "the service has noted when its first round is due",
+  );
+  return { harness, clock: new FakeClock() };
+};
+
 /** The quarantine after one round: subjects and reasons. */
 const findingsOf = async (harness: Harness): Promise<[string, string][]> => {
   const { scrub } = await scrubOf(harness);
@@ -250,10 +264,9 @@ test("references are counted in as many passes as memory needs", async () => {
 });
 
 test("a round begins when it is due, first one interval after the first start", async () => {
-  const clock = new FakeClock();
-  const harness = await startWithBucket({ clock });
+  const { harness, clock } = await startBesideOwnCheck();
   const { log, lines } = capturingLogger();
-  const scrub = await openScrub({ ...harness.opened.scrub, log, bytesPerSecond: Number.POSITIVE_INFINITY });
+  const scrub = await openScrub({ ...harness.opened.scrub, clock, log, bytesPerSecond: Number.POSITIVE_INFINITY });
   await scrub.run(going);
   clock.advance(14 * dayMs - 1);
   await scrub.run(going);
@@ -264,12 +277,11 @@ test("a round begins when it is due, first one interval after the first start", 
 });
 
 test("a round that began by a clock that was set far ahead holds up the next one no longer than the interval", async () => {
-  const clock = new FakeClock();
-  const harness = await startWithBucket({ clock });
+  const { harness, clock } = await startBesideOwnCheck();
   await put(harness, cat, randomBytes(300_000));
   const { path } = await theFile(harness);
   const { log } = capturingLogger();
-  const scrub = await openScrub({ ...harness.opened.scrub, log, bytesPerSecond: Number.POSITIVE_INFINITY });
+  const scrub = await openScrub({ ...harness.opened.scrub, clock, log, bytesPerSecond: Number.POSITIVE_INFINITY });
   clock.advance(3_650 * dayMs);
   await rename(path, `${harness.directory}/aside`);
   await scrub.run(going);
