@@ -1,4 +1,5 @@
 import type { Lease } from "./job-lease.ts";
+import type { Backlog } from "./ready-owners.ts";
 
 /** Jobs that are kept of one owner, and of all owners together. */
 const ownerJobsMax = 1_024;
@@ -13,6 +14,8 @@ export interface HandedJob {
   readonly readyMs: number;
   /** About the memory that the job needs. */
   readonly bytes: number;
+  /** The jobs of its owner in the store that come first. */
+  readonly after: Backlog | undefined;
 }
 
 /**
@@ -38,6 +41,11 @@ export class HandedJobs {
 
   get count(): number {
     return this.#count;
+  }
+
+  /** The job of an owner that came first. */
+  firstOf(owner: string): HandedJob | undefined {
+    return this.#lines.get(owner)?.[0];
   }
 
   /** The earliest end of the age of a job here; infinite: none has an age. */

@@ -10,6 +10,7 @@ import { JobTaking } from "./job-taking.ts";
 import type { Ended } from "./ended-runs.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
+import type { Readied } from "./readied-jobs.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
 
 /** The results of one cycle. */
@@ -17,8 +18,8 @@ export interface Cycle {
   readonly renewed: readonly Running[];
   readonly lost: readonly Running[];
   readonly expired: readonly Expired[];
-  /** The owners of jobs that this cycle made ready, with their earliest instants. */
-  readonly readied: ReadonlyMap<string, number>;
+  /** The jobs that this cycle made ready. */
+  readonly readied: Readonly<Readied>;
   readonly untilMs: number;
   /** The first entries that remain in each table; undefined if the cycle did not read them. */
   readonly found: Instants | undefined;
@@ -113,7 +114,7 @@ export class JobCycle {
   /** Makes due jobs and jobs of ended leases ready, and ends those that are too old. */
   async #move(tx: Transaction, facts: CycleFacts): Promise<Moved> {
     const { bounds, mustReclaimAll } = facts;
-    const readied = new Map<string, number>();
+    const readied: Readied = new Map();
     const exceptRunner = mustReclaimAll ? this.#parts.runner : undefined;
     const reclaimed = await this.#queue.reclaim(tx, facts, movedMax, readied, exceptRunner);
     await this.#queue.promote(tx, facts, movedMax, readied);

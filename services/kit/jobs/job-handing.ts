@@ -24,6 +24,12 @@ const poolShare = 0.75;
 /** Jobs that may wait in memory for a place of their pool: each run that ends has their owners looked at. */
 const waitingMax = 256;
 
+/**
+ * The jobs of an owner in the store after which others of it wait in memory. With fewer, an owner that has jobs all the
+ * time would have one in the store all the time, and so all that follow would be stored and read as well.
+ */
+const backlogMax = 1_024;
+
 /** The parts of a runner on which the handing depends. */
 interface HandingParts {
   readonly store: Store;
@@ -44,7 +50,8 @@ interface HandingParts {
 /**
  * Starts jobs right after the commit of the transaction that enqueued them, without reading them: the jobs of an owner
  * without a backlog do not wait while those of others are read. They start only where the owner has room and its pool
- * has places to spare; otherwise they leave, and get their turn with all jobs in the store.
+ * has places to spare; otherwise they leave, and get their turn with all jobs in the store. After a short backlog of
+ * their owner they wait until it has begun.
  */
 export class JobHanding {
   readonly #parts: HandingParts;
@@ -59,13 +66,14 @@ export class JobHanding {
     // A pool whose jobs are taken in small steps does not start many in one.
     if (pools.get(owners.poolOf(job.owner))?.batchMax !== undefined) return false;
     if (!mayStart() || !knows(job.kind)) return false;
-    return !owners.has(job.owner) && handed.hasRoom(job.owner, bytesOf(job));
+    if ((owners.backlogOf(job.owner)?.count ?? 0) > backlogMax || owners.isWaiting(job.owner)) return false;
+    return handed.hasRoom(job.owner, bytesOf(job));
   }
 
   /** A new job starts as soon as it may, or leaves. */
   add(lease: Lease, readyMs: number): void {
-    const { handed, leave } = this.#parts;
-    const job = { lease, readyMs, bytes: bytesOf(lease.job) };
+    const { owners, handed, leave } = this.#parts;
+    const job = { lease, readyMs, bytes: bytesOf(lease.job), after: owners.backlogOf(lease.job.owner) };
     if (!this.mayAdd(lease.job) || !handed.add(job)) leave(job);
   }
 
@@ -82,6 +90,7 @@ export class JobHanding {
         if (left <= 0) break;
         const pool = owners.poolOf(owner);
         const bounds = pools.get(pool) as PoolBounds;
+        if (this.#isAfterOthers(owner, bounds)) continue;
         const room =
           rooms.roomNow(owner, bounds, nowMs()) ??
           (await store.read((reader) => rooms.roomOf(reader, owner, bounds, nowMs())));
@@ -91,6 +100,16 @@ export class JobHanding {
     if (left > 0) return;
     await turn();
     await this.step();
+  }
+
+  /** Whether an owner's jobs go on waiting for those in the store. If that may be long, they leave. */
+  #isAfterOthers(owner: string, { batchMax }: PoolBounds): boolean {
+    const { owners, handed } = this.#parts;
+    const backlog = owners.backlogOf(owner);
+    // Jobs that came before this backlog began do not wait for it.
+    if (backlog === undefined || handed.firstOf(owner)?.after !== backlog) return false;
+    if (batchMax !== undefined || backlog.count > backlogMax || owners.isWaiting(owner)) this.#leave(owner);
+    return true;
   }
 
   /** Starts at most `count` jobs of an owner in a pool; returns how many. */

@@ -10,18 +10,14 @@ import type { GiveBack, Lease, ReadyKey, RunningHere, TakeBegin, TakeOptions } f
 import { bodyOf, expiresOf, leaseOf } from "./job-lease.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
+import type { Readied } from "./readied-jobs.ts";
+import { addReadied } from "./readied-jobs.ts";
 
 /** What is due, and from where the tables are read for it. */
 interface MoveOptions {
   readonly nowMs: number;
   readonly bounds: Instants;
 }
-
-/** The owners of jobs that were made ready, with the earliest instant of theirs. */
-type Readied = Map<string, number>;
-
-const addReadied = (owners: Readied, owner: string, atMs: number): void =>
-  void owners.set(owner, Math.min(atMs, owners.get(owner) ?? atMs));
 
 /** Jobs of one owner that a transaction takes. */
 interface Taken {
@@ -167,7 +163,7 @@ export class JobQueue {
     return state;
   }
 
-  /** Makes at most `limit` due jobs ready, whose owners it adds to `owners` with their earliest instants. */
+  /** Makes at most `limit` due jobs ready, which it adds to `owners`. */
   async promote(tx: Transaction, { nowMs, bounds }: MoveOptions, limit: number, owners: Readied): Promise<void> {
     if (bounds.scheduledMs > nowMs) return;
     const due = await tx.snapshot.list(this.#tables.scheduled, { from: [bounds.scheduledMs], through: [nowMs], limit });
@@ -182,8 +178,8 @@ export class JobQueue {
   }
 
   /**
-   * Makes at most `limit` jobs ready whose lease has ended, or that another runner holds, and adds their owners to
-   * `owners`; returns the number of entries read.
+   * Makes at most `limit` jobs ready whose lease has ended, or that another runner holds, and adds them to `owners`;
+   * returns the number of entries read.
    */
   async reclaim(
     tx: Transaction,

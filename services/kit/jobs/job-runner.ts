@@ -278,7 +278,8 @@ export class JobRunner {
       // The age of a job in memory has no entry in the store.
       if (isMoving) this.#due.expect({ expiringMs: this.#handed.expiresMs });
       for (const { lease, readyMs } of leaving) this.addReady(lease.job.owner, readyMs);
-      for (const [owner, sinceMs] of cycle.readied) this.addReady(owner, sinceMs);
+      for (const [owner, { sinceMs, count }] of cycle.readied) this.#owners.add(owner, sinceMs, count);
+      if (cycle.readied.size > 0) this.#wake(this.#takes);
       for (const { running, back, ending } of ended) {
         this.#leave(running, ending);
         if (back?.isReady === true) this.addReady(running.lease.job.owner, back.atMs);
@@ -302,11 +303,7 @@ export class JobRunner {
   async #take(): Promise<void> {
     if (!this.#mayTake()) return;
     this.#running.beginTaking();
-    try {
-      await this.#takeReady();
-    } finally {
-      this.#running.endTaking();
-    }
+    await this.#takeReady().finally(() => this.#running.endTaking());
   }
 
   async #takeReady(): Promise<void> {
@@ -318,6 +315,8 @@ export class JobRunner {
     const taken = await store.transact((tx) => this.#cycle.take(tx, nowMs));
     if (this.#isShared) this.#transactions += 1;
     this.#owners.settle(taken);
+    // Jobs in memory may have waited for those of their owners that were taken.
+    if (!this.#handed.isEmpty) this.#wake(this.#hands);
     for (const unknown of taken.unknown) log.warn(unknown, "no handler for this kind of job");
     if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
     const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;

@@ -21,10 +21,16 @@ export async function* listReadyOwners(store: Store, tables: JobTables): AsyncGe
 }
 
 /** What the taking of jobs found out about owners. */
-type TakenOwners = Pick<JobTaking, "passed" | "served" | "drained" | "waits">;
+type TakenOwners = Pick<JobTaking, "leases" | "passed" | "served" | "drained" | "waits">;
 
 /** The owners of one group that may have jobs to start, the one that was served longest ago first. */
 type Line = Set<string>;
+
+/** The ready jobs of an owner in the store, from the first one until none is left. */
+export interface Backlog {
+  /** About how many they are, seldom fewer; infinite: unknown. */
+  count: number;
+}
 
 /**
  * The owners with ready jobs, in memory: those that may start one, by pool and group, and those that wait for an
@@ -38,6 +44,7 @@ export class ReadyOwners {
   readonly #places = new Map<string, OwnerPlace>();
   /** Reads of an owner's jobs begin there, past those that run or were deleted. */
   readonly #from = new Map<string, ReadyFrom>();
+  readonly #backlogs = new Map<string, Backlog>();
   /** The instant until which an owner waits; infinite: until a run of it ends. */
   readonly #waiting = new Map<string, number>();
   #nextMs = Number.POSITIVE_INFINITY;
@@ -58,9 +65,14 @@ export class ReadyOwners {
     return this.#places.size === 0 && this.#waiting.size === 0;
   }
 
-  /** True if the owner may have ready jobs in the store. */
-  has(owner: string): boolean {
-    return this.#places.has(owner) || this.#waiting.has(owner);
+  /** The jobs that the owner may have in the store; undefined: it has none. */
+  backlogOf(owner: string): Backlog | undefined {
+    return this.#backlogs.get(owner);
+  }
+
+  /** True if the owner starts no job before an instant, whatever ends. */
+  isWaiting(owner: string): boolean {
+    return Number.isFinite(this.#waiting.get(owner));
   }
 
   /** The pool in which the next job of an owner runs. */
@@ -78,18 +90,21 @@ export class ReadyOwners {
     return this.#nextMs;
   }
 
-  /** The owner has a job that is ready since an instant. If it waits, it goes on waiting. */
-  add(owner: string, sinceMs: number): void {
+  /** The owner has so many more jobs, ready since an instant or later. If it waits, it goes on waiting. */
+  add(owner: string, sinceMs: number, count = 1): void {
     this.#change(owner, sinceMs);
-    this.#enter(owner, sinceMs);
+    this.#enter(owner, sinceMs, count);
   }
 
-  /** The owner has a job in the store, ready since any instant. */
+  /** The owner has jobs in the store, ready since any instant. */
   find(owner: string): void {
-    this.#enter(owner, 0);
+    this.#enter(owner, 0, Number.POSITIVE_INFINITY);
   }
 
-  #enter(owner: string, sinceMs: number): void {
+  #enter(owner: string, sinceMs: number, count: number): void {
+    const backlog = this.#backlogs.get(owner);
+    if (backlog === undefined) this.#backlogs.set(owner, { count });
+    else backlog.count += count;
     const from = this.#from.get(owner);
     if (from === undefined || sinceMs <= from.atMs) this.#from.set(owner, { atMs: sinceMs });
     this.#join(owner);
@@ -107,6 +122,10 @@ export class ReadyOwners {
 
   /** What the taking of jobs found out about owners holds, unless they have changed since it began. */
   settle(taken: TakenOwners): void {
+    for (const { lease } of taken.leases) {
+      const backlog = this.#backlogs.get(lease.job.owner);
+      if (backlog !== undefined) backlog.count = Math.max(0, backlog.count - 1);
+    }
     for (const [owner, from] of taken.passed) {
       const changedMs = this.#changed.get(owner);
       this.#pass(owner, changedMs !== undefined && changedMs <= from.atMs ? { atMs: changedMs } : from);
@@ -174,6 +193,7 @@ export class ReadyOwners {
   /** The owner has no ready job. */
   #remove(owner: string): void {
     this.#from.delete(owner);
+    this.#backlogs.delete(owner);
     this.#waiting.delete(owner);
     this.#leaveLine(owner);
   }

@@ -35,6 +35,19 @@ const stuckGate = () => {
 
 const bounds = { concurrency: 8, concurrencyPerOwner: 2 };
 
+/** One run at a time of an owner whose jobs go to the store as long as `places.pool` is "slow". */
+const slowHarness = async () => {
+  const places = { pool: "slow" };
+  const one = { concurrency: 8, concurrencyPerOwner: 1 };
+  const harness = await countingHarness({
+    pools: { fast: one, slow: { ...one, batchMax: 4 } },
+    placeOf: (owner) => ({ pool: places.pool, group: owner }),
+  });
+  return { ...harness, places };
+};
+
+const numbered = (number: number) => ({ ...jobOf("alice"), payload: new Uint8Array([number]) });
+
 describe("a job that was just enqueued", () => {
   it("starts without being read from the store", async () => {
     const { jobs, noted, enqueue, scanned } = await countingHarness();
@@ -103,6 +116,50 @@ describe("a job that was just enqueued", () => {
     await jobs.idle();
     expect(held.map(({ job }) => job.owner)).toEqual(["alice", "bob", "alice", "alice"]);
     expect(scanned() - before).toBe(0);
+  });
+
+  it("waits in memory for the few jobs of its owner in the store, so that those of a busy one are read no more", async () => {
+    const { held, enqueue, scanned, places } = await slowHarness();
+    await enqueue(numbered(0), numbered(1));
+    await started(held, 1);
+    places.pool = "fast";
+    let before = 0;
+    for (let ended = 0; ended < 12; ended += 1) {
+      await enqueue(numbered(ended + 2));
+      if (ended === 3) before = scanned();
+      held[ended]?.end({ done: true });
+      await started(held, ended + 2);
+    }
+    expect(scanned() - before).toBe(0);
+    expect(held.map(({ job }) => job.payload[0])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  });
+
+  it("does not wait in memory for many jobs of its owner in the store", async () => {
+    const { store, held, enqueue, places } = await slowHarness();
+    await enqueue(...Array.from({ length: 1_030 }, () => numbered(0)));
+    await started(held, 1);
+    places.pool = "fast";
+    await enqueue(numbered(1));
+    expect(await leftovers(store)).toEqual({ job_states: 1_031, jobs_ready: 1_031 });
+  });
+
+  it("waits in memory no longer once its owner is in a pool whose jobs are taken in small steps", async () => {
+    const { store, jobs, held, enqueue, places } = await slowHarness();
+    await enqueue(numbered(0), numbered(1));
+    await started(held, 1);
+    places.pool = "fast";
+    await enqueue(numbered(2));
+    expect(await leftovers(store)).toEqual({ job_states: 2, jobs_ready: 2, jobs_new: 1 });
+    places.pool = "slow";
+    held[0]?.end({ done: true });
+    await started(held, 2);
+    await eventually(async () => (await leftovers(store))["jobs_new"] === undefined, "the job is with the others");
+    held[1]?.end({ done: true });
+    await started(held, 3);
+    held[2]?.end({ done: true });
+    await jobs.idle();
+    expect(held.map(({ job }) => job.payload[0])).toEqual([0, 1, 2]);
+    expect(await leftovers(store)).toEqual({});
   });
 
   it("is run once, however many come at a time", async () => {

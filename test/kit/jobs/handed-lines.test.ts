@@ -6,7 +6,12 @@ const mebibyte = 1024 * 1024;
 
 const handed = (owner: string, n: number, bytes: number) => {
   const job = { id: `${owner}-${n}`, kind: "note", owner, payload: new Uint8Array(), sinceMs: 0, lastReason: "" };
-  return { lease: { job, attempt: 1, holder: "", expiresMs: Infinity, isNew: true }, readyMs: 0, bytes };
+  return {
+    lease: { job, attempt: 1, holder: "", expiresMs: Infinity, isNew: true },
+    readyMs: 0,
+    bytes,
+    after: undefined,
+  };
 };
 
 /** Adds jobs of an owner until one has no room; returns how many are kept. */
