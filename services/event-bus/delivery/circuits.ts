@@ -56,18 +56,20 @@ export class Circuits {
   }
 
   succeeded(destination: string): void {
-    this.#set(destination, afterSuccess(this.#states.get(destination) ?? newCircuit, this.#options.roomMax));
+    const state = this.#states.get(destination);
+    this.#change(destination, state, afterSuccess(state ?? newCircuit, this.#options.roomMax));
   }
 
   /** An attempt failed that may succeed later, not before an instant if the destination named one. */
   failed(destination: string, notBeforeMs: number | undefined): void {
     const { clock, random } = this.#options;
     const failure = { nowMs: clock.now(), notBeforeMs, random: random() };
-    this.#set(destination, afterFailure(this.#states.get(destination) ?? newCircuit, failure));
+    const state = this.#states.get(destination);
+    this.#change(destination, state, afterFailure(state ?? newCircuit, failure));
   }
 
-  #set(destination: string, state: CircuitState): void {
-    if (state === this.#states.get(destination)) return;
+  #change(destination: string, before: CircuitState | undefined, state: CircuitState): void {
+    if (state === before) return;
     if (isOpen(state)) this.#openCount += 1;
     this.#states.set(destination, state);
   }

@@ -85,9 +85,9 @@ export const deliveryGate = (
     const { target } = ownerParts(owner);
     if (target === undefined) return redriveOfOwner(owner) === undefined ? unlimited : undefined;
     const room = circuits.roomOf(owner, running, nowMs);
-    if (room.count === 0 || !rates.mayLimit(target)) return room;
+    if (room.count === 0) return room;
     const rate = rates.roomNow(store, target, nowMs);
-    return rate !== undefined && rate.count >= room.count ? room : rate;
+    return rate === "unlimited" || (rate !== undefined && rate.count >= room.count) ? room : rate;
   },
   begin(owner, nowMs) {
     const { target } = ownerParts(owner);

@@ -19,7 +19,13 @@ const secretMsMax = 60_000;
 /** Decrypted secrets of connections, in memory for at most a minute. A changed secret is decrypted at once. */
 export class OpenedSecrets {
   readonly #keyring: Keyring;
-  readonly #opened = new LRUCache<string, OpenedSecret>({ max: secretsMax, ttl: secretMsMax, ttlAutopurge: true });
+  // Each look at the time would set a timer, but a timer of its own removes each secret in time.
+  readonly #opened = new LRUCache<string, OpenedSecret>({
+    max: secretsMax,
+    ttl: secretMsMax,
+    ttlAutopurge: true,
+    ttlResolution: 1_000,
+  });
 
   constructor(keyring: Keyring) {
     this.#keyring = keyring;

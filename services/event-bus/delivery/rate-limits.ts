@@ -12,8 +12,9 @@ import { findKeptApiDestination, findSharedApiDestination } from "../store/api-d
 /** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
 const destinationsMax = 100_000;
 
-/** A destination's requests, and the limit that applied to the last one. */
-interface LimitState extends RateState {
+/** A destination's requests, and the limit that applied to the last one. Changed in place, with each request. */
+interface LimitState {
+  nextMs: RateState["nextMs"];
   readonly named: IdentifiedResource;
   readonly perSecond: number;
 }
@@ -31,49 +32,43 @@ export class RateLimits {
 
   /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
   async roomOf(reader: Reader, targetArn: string, nowMs: number): Promise<OwnerRoom | undefined> {
-    const named = this.#nameIn(targetArn);
+    const named = nameIn(this.#states.get(targetArn), targetArn);
     const destination = named && (await findSharedApiDestination(reader, named.account, named.name));
-    return this.#roomAt(targetArn, named, destination, nowMs);
+    return this.#roomAt(targetArn, this.#states.get(targetArn), named, destination, nowMs);
   }
 
-  /** False if the target is of a kind that has no limits. */
-  mayLimit(targetArn: string): boolean {
-    return this.#nameIn(targetArn) !== undefined;
-  }
-
-  /** The same if the target has a limit that is in memory; otherwise undefined. */
-  roomNow(store: Pick<Store, "findKept">, targetArn: string, nowMs: number): OwnerRoom | undefined {
-    const named = this.#nameIn(targetArn);
-    const destination = named && findKeptApiDestination(store, named.account, named.name);
-    return this.#roomAt(targetArn, named, destination, nowMs);
-  }
-
-  #nameIn(targetArn: string): IdentifiedResource | undefined {
-    return this.#states.get(targetArn)?.named ?? parseIdentifiedArn(targetArn, "api-destination");
+  /** The same if it is known without a read, also that the target has no limit; otherwise undefined. */
+  roomNow(store: Pick<Store, "findKept">, targetArn: string, nowMs: number): OwnerRoom | "unlimited" | undefined {
+    const state = this.#states.get(targetArn);
+    const named = nameIn(state, targetArn);
+    if (named === undefined) return "unlimited";
+    const destination = findKeptApiDestination(store, named.account, named.name);
+    return this.#roomAt(targetArn, state, named, destination, nowMs);
   }
 
   /** Undefined if the destination of the name is not, or no longer, the one that the target names. */
   #roomAt(
     targetArn: string,
+    before: LimitState | undefined,
     named: IdentifiedResource | undefined,
     destination: Readonly<ApiDestinationRecord> | undefined,
     nowMs: number,
   ): OwnerRoom | undefined {
-    if (destination === undefined || destination.id !== named?.id) return undefined;
+    if (named === undefined || destination?.id !== named.id) return undefined;
     const perSecond = destination.rateLimit;
-    let state = this.#states.get(targetArn);
-    if (state?.perSecond !== perSecond) {
-      state = { ...atRate(state, perSecond, nowMs), perSecond, named };
-      this.#states.set(targetArn, state);
-    }
+    if (before?.perSecond === perSecond) return requestsNow(before, perSecond, nowMs);
+    const state = { ...atRate(before, perSecond, nowMs), perSecond, named };
+    this.#states.set(targetArn, state);
     return requestsNow(state, perSecond, nowMs);
   }
 
   /** A delivery to a target starts. */
   begin(targetArn: string, nowMs: number): void {
     const state = this.#states.get(targetArn);
-    if (state === undefined) return;
-    const { perSecond, named } = state;
-    this.#states.set(targetArn, { ...afterRequest(state, perSecond, nowMs), perSecond, named });
+    if (state !== undefined) state.nextMs = afterRequest(state, state.perSecond, nowMs).nextMs;
   }
 }
+
+/** The API destination that a target names; undefined: the target is of a kind that has no limits. */
+const nameIn = (state: LimitState | undefined, targetArn: string): IdentifiedResource | undefined =>
+  state?.named ?? parseIdentifiedArn(targetArn, "api-destination");

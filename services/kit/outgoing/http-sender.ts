@@ -87,6 +87,9 @@ export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): Htt
     maxHeaderSize: 65_536,
     keepAliveTimeout: socketIdleMsMax,
     keepAliveMaxTimeout: socketIdleMsMax,
+    // Each exchange has its own time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   };
   const agentOfNewSockets = new Agent({
     connect: connecting,
