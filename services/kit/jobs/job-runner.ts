@@ -338,7 +338,8 @@ export class JobRunner {
   /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
   async #findOwners(): Promise<void> {
     if (!this.#isShared) await this.#settleNew();
-    for await (const owner of listReadyOwners(this.#options.store, this.#options.tables)) this.#owners.find(owner);
+    const { store, tables, clock } = this.#options;
+    for await (const owner of listReadyOwners(store, tables)) this.#owners.find(owner, clock.now());
     this.#mustFindOwners = false;
   }
 

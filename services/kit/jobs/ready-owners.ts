@@ -28,8 +28,12 @@ type Line = Set<string>;
 
 /** The ready jobs of an owner in the store, from the first one until none is left. */
 export interface Backlog {
-  /** About how many they are, seldom fewer; infinite: unknown. */
+  /** About how many they are, seldom fewer; infinite while some of them were found, because these are not counted. */
   count: number;
+  /** When the last of those were found, in milliseconds since 1970. Undefined: none were, or all have been taken. */
+  foundMs: number | undefined;
+  /** The number of jobs that came after those. */
+  later: number;
 }
 
 /**
@@ -96,15 +100,17 @@ export class ReadyOwners {
     this.#enter(owner, sinceMs, count);
   }
 
-  /** The owner has jobs in the store, ready since any instant. */
-  find(owner: string): void {
-    this.#enter(owner, 0, Number.POSITIVE_INFINITY);
+  /** The owner has jobs in the store at this instant, ready since any other. */
+  find(owner: string, nowMs: number): void {
+    this.#enter(owner, 0, 0);
+    this.#backlogs.set(owner, { count: Number.POSITIVE_INFINITY, foundMs: nowMs, later: 0 });
   }
 
   #enter(owner: string, sinceMs: number, count: number): void {
     const backlog = this.#backlogs.get(owner);
-    if (backlog === undefined) this.#backlogs.set(owner, { count });
-    else backlog.count += count;
+    if (backlog === undefined) this.#backlogs.set(owner, { count, foundMs: undefined, later: 0 });
+    else if (backlog.foundMs === undefined) backlog.count += count;
+    else backlog.later += count;
     const from = this.#from.get(owner);
     if (from === undefined || sinceMs <= from.atMs) this.#from.set(owner, { atMs: sinceMs });
     this.#join(owner);
@@ -126,6 +132,7 @@ export class ReadyOwners {
       const backlog = this.#backlogs.get(lease.job.owner);
       if (backlog !== undefined) backlog.count = Math.max(0, backlog.count - 1);
     }
+    for (const [owner, { atMs }] of taken.passed) this.#countAfter(owner, atMs);
     for (const [owner, from] of taken.passed) {
       const changedMs = this.#changed.get(owner);
       this.#pass(owner, changedMs !== undefined && changedMs <= from.atMs ? { atMs: changedMs } : from);
@@ -133,6 +140,14 @@ export class ReadyOwners {
     for (const owner of taken.served) this.#moveToEnd(owner);
     for (const owner of taken.drained) if (!this.#changed.has(owner)) this.#remove(owner);
     for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#wait(owner, untilMs);
+  }
+
+  /** All jobs of the owner that are ready since an instant or earlier have been taken. */
+  #countAfter(owner: string, atMs: number): void {
+    const backlog = this.#backlogs.get(owner);
+    if (backlog?.foundMs === undefined || atMs <= backlog.foundMs) return;
+    backlog.count = backlog.later;
+    backlog.foundMs = undefined;
   }
 
   /** All ready jobs of the owner that do not run are there or after it. */

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { OwnerGate } from "../../../services/kit/jobs/jobs.ts";
 import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
 import { eventually } from "../../support/eventually.ts";
+import { fixedIds } from "../../support/fixed-ids.ts";
 import { countingEngine } from "../store/counting-engine.ts";
 import { jobHarness, leftovers, openJobStore, payload, started } from "./job-harness.ts";
 
@@ -132,6 +133,28 @@ describe("a job that was just enqueued", () => {
     }
     expect(scanned() - before).toBe(0);
     expect(held.map(({ job }) => job.payload[0])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  });
+
+  it("waits in memory for those that were there before the start, once they have all begun", async () => {
+    const { engine, scanned } = countingEngine();
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    const ids = fixedIds();
+    const first = await jobHarness({ store, ids });
+    await first.enqueue(numbered(0), numbered(1), numbered(2));
+    const { clock, jobs, held, enqueue } = await jobHarness({ store, ids, concurrency: 8, concurrencyPerOwner: 1 });
+    jobs.start();
+    await started(held, 1);
+    let before = 0;
+    for (let ended = 0; ended < 16; ended += 1) {
+      clock.advance(1);
+      await enqueue(numbered(ended + 3));
+      if (ended === 8) before = scanned();
+      held[ended]?.end({ done: true });
+      await started(held, ended + 2);
+    }
+    expect(scanned() - before).toBe(0);
+    expect(held.map(({ job }) => job.payload[0])).toEqual(Array.from({ length: 17 }, (_, number) => number));
   });
 
   it("does not wait in memory for many jobs of its owner in the store", async () => {
