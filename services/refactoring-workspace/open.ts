@@ -129,6 +129,9 @@ export const openRefactoringWorkspace = async (
     upstreams: functionUpstreams,
     clock,
     bytesMax: proxyLimits.functionBytesMax,
+    callsMax: proxyLimits.functionCallsMax,
+    callMsMax: proxyLimits.functionCallMs,
+    stallMsMax: proxyLimits.clientStallMs,
   });
   const findPrivateLink = ({ ownerAccountId, vpcId }: ApplicationRecord) => privateLinks[`${ownerAccountId}/${vpcId}`];
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>

@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 
 import type { Dispatcher } from "undici";
 
+import { ClientStall, ClientStalledError, limitLastWait } from "./client-stall.ts";
 import { responseHeaders, sentReason, sentTrailers } from "./forwarded-headers.ts";
 import { RefusedError, refusals, refuse, upstreamRefusal } from "./refusal.ts";
 import { hasBody, discardBody, ForwardedBody } from "./request-body.ts";
@@ -18,6 +19,8 @@ export interface ForwardedExchange {
   readonly path: string;
   /** Header fields for the service: name, value, name, value. */
   readonly headers: string[];
+  /** How long the client may neither send what the service waits for nor read what it has sent, in milliseconds. */
+  readonly stallMsMax: number;
   /** Called if the exchange failed on the service's side. */
   readonly onFailure: (error: Error) => void;
 }
@@ -29,13 +32,13 @@ const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
  * Sends a request to a service and its answer to the client, both as they arrive: at most the stream buffers of both
  * sides are in memory. If the client disconnects, the request to the service is aborted. If the service fails before
  * its answer begins, the client gets 502 or 504; if it fails later, the client's connection is cut, so that half an
- * answer never looks like a whole one. If no connection is free in time, the client gets 503. Throws RefusedError if
- * too many requests wait for one.
+ * answer never looks like a whole one. A client that stalls gives its place up: it gets 408, or is cut off within its
+ * answer. If no connection is free in time, the client gets 503. Throws RefusedError if too many requests wait for one.
  */
 export const forward = (upstream: Pick<Upstream, "dispatcher" | "queue">, exchange: ForwardedExchange): void => {
   if (upstream.queue.waiting >= upstream.queue.waitingMax) throw new RefusedError(refusals.noConnection);
-  const { request, response } = exchange;
-  const body = hasBody(request) ? new ForwardedBody(request, response, exchange.expectsContinue) : null;
+  const { request, response, stallMsMax } = exchange;
+  const body = hasBody(request) ? new ForwardedBody(request, response, exchange.expectsContinue, stallMsMax) : null;
   const isRepeatable = body === null && repeatableMethods.has(request.method ?? "");
   send(upstream, exchange, body, isRepeatable);
 };
@@ -69,6 +72,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #body: ForwardedBody | null;
   readonly #queue: ConnectionQueue;
   readonly #repeat: () => boolean;
+  readonly #stall: ClientStall;
   #controller: Dispatcher.DispatchController | undefined;
   #isWaiting = true;
   #timer: NodeJS.Timeout | undefined;
@@ -80,6 +84,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#body = body;
     this.#queue = queue;
     this.#repeat = repeat;
+    this.#stall = new ClientStall(exchange.stallMsMax, () => exchange.response.destroy());
     queue.waiting += 1;
     exchange.response.on("drain", this.#onDrain);
     exchange.response.once("close", this.#onClose);
@@ -124,7 +129,9 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#hasData = true;
-    if (!this.#exchange.response.write(chunk)) controller.pause();
+    if (this.#exchange.response.write(chunk)) return;
+    controller.pause();
+    this.#stall.begin();
   }
 
   onResponseEnd(_controller: Dispatcher.DispatchController, trailers: OutgoingHttpHeaders): void {
@@ -133,6 +140,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     const sent = sentTrailers(trailers);
     if (sent.length > 0) response.addTrailers(sent);
     response.end();
+    limitLastWait(response, this.#exchange.stallMsMax);
     if (request.complete) return;
     this.#body?.destroy();
     discardBody(request);
@@ -148,6 +156,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
       return;
     }
     if (!response.headersSent && isClosedConnection(error) && this.#repeat()) return;
+    if (error instanceof ClientStalledError) return refuse(response, refusals.clientStalled, requestId);
     onFailure(error);
     this.#body?.destroy();
     refuse(response, upstreamRefusal(error), requestId);
@@ -161,12 +170,17 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#isOver = true;
+    this.#stall.end();
     this.#exchange.response.off("drain", this.#onDrain);
     this.#exchange.response.off("close", this.#onClose);
   }
 
-  readonly #onDrain = (): void => this.#controller?.resume();
+  readonly #onDrain = (): void => {
+    this.#stall.end();
+    this.#controller?.resume();
+  };
   readonly #onClose = (): void => {
+    this.#stall.end();
     if (!this.#isOver) this.#controller?.abort(new ClientGoneError());
   };
 }

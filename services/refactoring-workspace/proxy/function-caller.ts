@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { PassingMap } from "../../kit/collections/passing-map.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
 import { signedHeaders } from "../../kit/outgoing/signature.ts";
 import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
+import { sendBody, withoutStalls } from "./client-stall.ts";
 import { functionNameOf, functionPath, functionService } from "./function-api.ts";
 import { functionEvent, MalformedAnswerError, readFunctionAnswer } from "./function-event.ts";
 import { responseHeaders } from "./forwarded-headers.ts";
@@ -18,8 +20,14 @@ export interface FunctionSettings {
   readonly endpoint: ServiceEndpoint | undefined;
   readonly upstreams: Upstreams;
   readonly clock: Clock;
-  /** Bytes of bodies that are in memory at the same time; a call that needs more is refused. */
+  /** Bytes of bodies and events that are in memory at the same time; a call that needs more is refused. */
   readonly bytesMax: number;
+  /** Calls of one application at the same time; further ones are refused, so that some are left for the others. */
+  readonly callsMax: number;
+  /** Longest time of a call, in milliseconds. */
+  readonly callMsMax: number;
+  /** How long a client may send and read nothing, in milliseconds. */
+  readonly stallMsMax: number;
 }
 
 /** One request for a function. */
@@ -38,6 +46,8 @@ const functionBodyBytesMax = 6 * 1024 * 1024;
 export class FunctionCaller {
   readonly #settings: FunctionSettings;
   #heldBytes = 0;
+  /** Requests that run, by application. */
+  readonly #running = new PassingMap<string, number>();
 
   constructor(settings: FunctionSettings) {
     this.#settings = settings;
@@ -45,13 +55,31 @@ export class FunctionCaller {
 
   /** Answers a request with the function's answer. Rejects with RefusedError and network errors. */
   async call(exchange: FunctionExchange): Promise<void> {
-    const { endpoint } = this.#settings;
+    const { endpoint, stallMsMax } = this.#settings;
     if (endpoint === undefined) throw new RefusedError(refusals.functionsNotConfigured);
     const { request, response, target, application } = exchange;
-    if (exchange.expectsContinue) response.writeContinue();
+    this.#countUntilClosed(response, application.applicationId);
     const hold = this.#holdUntilClosed(response);
+    const event = await this.#readEvent(exchange, hold);
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const invoked = await this.#invoke(endpoint, target.functionArn, event, gone.signal, hold);
+    if (invoked.status !== 200 || invoked.functionError !== undefined) throw new RefusedError(refusals.functionFailed);
+    const answer = readAnswer(invoked.body);
+    const isFramed = new Set(["content-length", "transfer-encoding"]);
+    const headers = responseHeaders(answer.headers).filter(
+      (_text, index, all) => !isFramed.has((all[index - (index % 2)] as string).toLowerCase()),
+    );
+    response.writeHead(answer.status, [...headers, "content-length", String(answer.body.length)]);
+    await sendBody(response, request.method === "HEAD" ? noBody : answer.body, stallMsMax);
+  }
+
+  /** The event of a request, whose body is held no longer than until it is made. */
+  async #readEvent(exchange: FunctionExchange, hold: (bytes: number) => void): Promise<string> {
+    const { request, response, target, application } = exchange;
+    if (exchange.expectsContinue) response.writeContinue();
     const body = await readWhole(
-      request.iterator({ destroyOnReturn: false }),
+      withoutStalls(request.iterator({ destroyOnReturn: false }), this.#settings.stallMsMax),
       () => new RefusedError(refusals.functionBodyTooLarge),
       hold,
     );
@@ -72,17 +100,9 @@ export class FunctionCaller {
       routeId: target.routeId,
       body,
     });
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    const invoked = await this.#invoke(endpoint, target.functionArn, event, gone.signal, hold);
-    if (invoked.status !== 200 || invoked.functionError !== undefined) throw new RefusedError(refusals.functionFailed);
-    const answer = readAnswer(invoked.body);
-    const isFramed = new Set(["content-length", "transfer-encoding"]);
-    const headers = responseHeaders(answer.headers).filter(
-      (_text, index, all) => !isFramed.has((all[index - (index % 2)] as string).toLowerCase()),
-    );
-    response.writeHead(answer.status, [...headers, "content-length", String(answer.body.length)]);
-    response.end(request.method === "HEAD" ? undefined : answer.body);
+    if (event === undefined) throw new RefusedError(refusals.functionBodyTooLarge);
+    hold(event.length - body.length);
+    return event;
   }
 
   /**
@@ -95,7 +115,22 @@ export class FunctionCaller {
     event: string,
     signal: AbortSignal,
     hold: (bytes: number) => void,
-  ): Promise<{ status: number; functionError: string | undefined; body: string }> {
+  ): Promise<{ status: number; functionError: string | undefined; body: Buffer }> {
+    const late = AbortSignal.timeout(this.#settings.callMsMax);
+    try {
+      return await this.#invokeUntil(endpoint, functionArn, event, AbortSignal.any([signal, late]), hold);
+    } catch (error) {
+      throw late.aborted && !signal.aborted ? new RefusedError(refusals.functionLate) : error;
+    }
+  }
+
+  async #invokeUntil(
+    endpoint: ServiceEndpoint,
+    functionArn: string,
+    event: string,
+    signal: AbortSignal,
+    hold: (bytes: number) => void,
+  ) {
     const base = new URL(endpoint.url);
     const url = new URL(
       `${base.origin}${base.pathname.replace(/\/$/, "")}${functionPath(functionNameOf(functionArn))}/invocations`,
@@ -114,7 +149,7 @@ export class FunctionCaller {
     return {
       status: answer.statusCode,
       functionError: Array.isArray(functionError) ? functionError[0] : functionError,
-      body: content.toString("utf8"),
+      body: content,
     };
   }
 
@@ -130,6 +165,19 @@ export class FunctionCaller {
     };
   }
 
+  /** Counts a request until its client has the answer or went away. Throws RefusedError if too many run. */
+  #countUntilClosed(response: ServerResponse, applicationId: string): void {
+    const running = this.#running.get(applicationId) ?? 0;
+    if (running >= this.#settings.callsMax) throw new RefusedError(refusals.busy);
+    if (response.destroyed) return;
+    this.#running.set(applicationId, running + 1);
+    response.once("close", () => {
+      const left = (this.#running.get(applicationId) ?? 1) - 1;
+      if (left > 0) this.#running.set(applicationId, left);
+      else this.#running.delete(applicationId);
+    });
+  }
+
   #headers(endpoint: ServiceEndpoint, url: URL, body: string): Record<string, string> {
     const headers = { "content-type": "application/json" };
     if (endpoint.accessKeyId === "") return headers;
@@ -138,9 +186,11 @@ export class FunctionCaller {
   }
 }
 
-const readAnswer = (text: string): ReturnType<typeof readFunctionAnswer> => {
+const noBody = Buffer.alloc(0);
+
+const readAnswer = (content: Buffer): ReturnType<typeof readFunctionAnswer> => {
   try {
-    return readFunctionAnswer(text);
+    return readFunctionAnswer(content);
   } catch (error) {
     if (error instanceof MalformedAnswerError) throw new RefusedError(refusals.functionAnswerMalformed);
     throw error;

@@ -1,5 +1,8 @@
+import { isUtf8 } from "node:buffer";
+
 import type { RawHeaders } from "./forwarded-headers.ts";
 import { parseSourcePath } from "../domain/source-path.ts";
+import { hasMoreJsonValues } from "../../kit/json/json-values.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The facts about a request that become the proxy event of format 1.0. */
@@ -42,12 +45,16 @@ export class MalformedAnswerError extends Error {
 /** Bodies of these media types are passed as text; all others as base64. */
 const textTypes = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-www-form-urlencoded)\b)/i;
 
-/** The event as JSON. */
-export const functionEvent = (request: FunctionRequest): string => {
+/** What an event may have of a body: as much as of the longest body of bytes that is no text. */
+const bodyBytesInEventMax = 8 * 1024 * 1024;
+
+/** The event as JSON; undefined if the body is too long in it. */
+export const functionEvent = (request: FunctionRequest): string | undefined => {
   const headers = groupHeaders(request.headers);
+  const isText = isTextBody(headers, request.body);
+  if (bytesInEvent(request.body, isText) > bodyBytesInEventMax) return undefined;
   const query = groupQuery(request.query);
   const path = `/${request.segments.join("/")}${request.endsWithSlash && request.segments.length > 0 ? "/" : ""}`;
-  const isText = isTextBody(headers, request.body);
   const resource = resourceOf(request);
   return JSON.stringify({
     version: "1.0",
@@ -82,11 +89,18 @@ export const functionEvent = (request: FunctionRequest): string => {
   });
 };
 
+/** Values of an answer, which has one for each member and header. */
+const answerValuesMax = 10_000;
+
+/** Bytes of an answer's header, as of the answers of services. */
+const headerBytesMax = 64 * 1024;
+
 /** Reads a function's answer. Throws MalformedAnswerError if it does not have the form that proxies require. */
-export const readFunctionAnswer = (text: string): FunctionAnswer => {
+export const readFunctionAnswer = (content: Buffer): FunctionAnswer => {
+  if (hasMoreJsonValues(content, answerValuesMax)) throw new MalformedAnswerError("the answer has too many values");
   let answer: unknown;
   try {
-    answer = parseJson(text);
+    answer = parseJson(content.toString("utf8"));
   } catch {
     throw new MalformedAnswerError("the answer is not JSON");
   }
@@ -97,6 +111,8 @@ export const readFunctionAnswer = (text: string): FunctionAnswer => {
   const body = answer["body"] ?? "";
   if (typeof body !== "string") throw new MalformedAnswerError("body is not a string");
   const headers = readHeaders(answer["headers"] ?? {}, answer["multiValueHeaders"] ?? {});
+  if (headers.reduce((sum, { length }) => sum + length, 0) > headerBytesMax)
+    throw new MalformedAnswerError("its header is too large");
   const isBase64 = answer["isBase64Encoded"] === true;
   return { status, headers, body: Buffer.from(body, isBase64 ? "base64" : "utf8") };
 };
@@ -157,8 +173,21 @@ const lastOf = (groups: ReadonlyMap<string, readonly string[]>): Record<string, 
 const isTextBody = (headers: ReadonlyMap<string, readonly string[]>, body: Buffer): boolean => {
   const type = [...headers].find(([name]) => name.toLowerCase() === "content-type")?.[1][0] ?? "application/json";
   const isEncoded = [...headers.keys()].some((name) => name.toLowerCase() === "content-encoding");
-  return !isEncoded && textTypes.test(type) && body.equals(Buffer.from(body.toString("utf8")));
+  return !isEncoded && textTypes.test(type) && isUtf8(body);
 };
+
+/** The bytes that a body has within an event: a character of a text may have six there. */
+const bytesInEvent = (body: Buffer, isText: boolean): number => {
+  if (!isText) return Math.ceil(body.length / 3) * 4;
+  let bytes = 0;
+  for (let at = 0; at < body.length; at += 1) bytes += escapedBytes[body[at]!]!;
+  return bytes;
+};
+
+/** What JSON writes for each byte of a text. */
+const escapedBytes = Uint8Array.from({ length: 256 }, (_none, byte) =>
+  byte < 0x80 ? JSON.stringify(String.fromCharCode(byte)).length - 2 : 1,
+);
 
 /** The path of the proxy's tree: the source path, followed by `{proxy+}` if the request is for a child path. */
 const resourceOf = (request: FunctionRequest): string => {

@@ -13,6 +13,7 @@ import { boundConnections, refuseFlooders } from "../../kit/server/connection-pl
 import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
 import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
+import { ClientStalledError } from "./client-stall.ts";
 import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
 import type { FunctionCaller } from "./function-caller.ts";
@@ -38,14 +39,20 @@ export interface ProxyLimits {
   readonly requestsWaitingMax: number;
   /** Bytes of a request's header; a longer one gets 431. */
   readonly headerBytesMax: number;
-  /** Longest time until a request's header has arrived. There is no limit for its body. */
+  /** Longest time until a request's header has arrived. There is no limit for its whole body. */
   readonly headerTimeoutMs: number;
+  /** How long a client may send nothing of a body that is waited for, and read nothing of an answer. */
+  readonly clientStallMs: number;
   /** How long an idle connection stays open. */
   readonly keepAliveMs: number;
   /** Longest wait for the answer to an upgrade. */
   readonly upgradeTimeoutMs: number;
   /** Bytes of bodies for and of functions that are in memory; requests whose bodies need more get 503. */
   readonly functionBytesMax: number;
+  /** Calls of functions of one application at the same time; further ones get 503. */
+  readonly functionCallsMax: number;
+  /** Longest time of one call of a function. */
+  readonly functionCallMs: number;
 }
 
 export const defaultProxyLimits: ProxyLimits = {
@@ -55,9 +62,12 @@ export const defaultProxyLimits: ProxyLimits = {
   requestsWaitingMax: 10_000,
   headerBytesMax: 64 * 1024,
   headerTimeoutMs: 30_000,
+  clientStallMs: 60_000,
   keepAliveMs: 60_000,
   upgradeTimeoutMs: 60_000,
   functionBytesMax: 256 * 1024 * 1024,
+  functionCallsMax: 128,
+  functionCallMs: 120_000,
 };
 
 /** The dependencies of the proxy. */
@@ -242,7 +252,8 @@ class Proxy {
     const onFailure = (error: Error) => this.#logFailure(error, request, requestId);
     const path = sentTarget(routed, target.url);
     const headers = this.#headers(request, target.url.host);
-    const exchange = { request, response, requestId, expectsContinue, path, headers, onFailure };
+    const stallMsMax = this.#options.limits.clientStallMs;
+    const exchange = { request, response, requestId, expectsContinue, path, headers, stallMsMax, onFailure };
     const upstream = this.#options.upstreams.acquire(target.url.origin, target.privateLink);
     if (upstream instanceof Promise) return upstream.then((each) => forward(each, exchange));
     forward(upstream, exchange);
@@ -257,6 +268,7 @@ class Proxy {
 
   #refusalOf(error: unknown, request: IncomingMessage, requestId: string): ProxyRefusal {
     if (error instanceof RefusedError) return error.refusal;
+    if (error instanceof ClientStalledError) return refusals.clientStalled;
     if (error instanceof UnsafePathError) return { status: 400, message: `The request is refused: ${error.message}.` };
     this.#logFailure(error, request, requestId);
     return isNetworkError(error) ? upstreamRefusal(error) : refusals.internal;

@@ -1,18 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
+import { ClientStall, ClientStalledError } from "./client-stall.ts";
+
 /**
  * A request's body as a stream of its own, which can end without ending the client's connection: a service that answers
  * early reads no more of the body, while the client must still receive that answer. The next bytes are read from the
- * client when the service has read the last ones; `100 Continue` is sent when the service reads the first bytes.
+ * client when the service has read the last ones; `100 Continue` is sent when the service reads the first bytes. A
+ * client that sends nothing for too long, while the service would read more, ends the body with ClientStalledError.
  */
 export class ForwardedBody extends Readable {
   readonly #request: IncomingMessage;
+  readonly #stall: ClientStall;
   #beforeFirstRead: (() => void) | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+  /** `stallMsMax`: how long the client may send nothing. */
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, stallMsMax: number) {
     super();
     this.#request = request;
+    this.#stall = new ClientStall(stallMsMax, () => this.destroy(new ClientStalledError()));
     this.#beforeFirstRead = expectsContinue ? () => response.writeContinue() : undefined;
     request.pause();
     request.on("data", this.#onData);
@@ -24,10 +30,12 @@ export class ForwardedBody extends Readable {
   override _read(): void {
     this.#beforeFirstRead?.();
     this.#beforeFirstRead = undefined;
+    this.#stall.begin();
     this.#request.resume();
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#stall.end();
     this.#request.off("data", this.#onData);
     this.#request.off("end", this.#onEnd);
     this.#request.off("close", this.#onClose);
@@ -35,9 +43,11 @@ export class ForwardedBody extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    this.#stall.end();
     if (!this.push(chunk)) this.#request.pause();
   };
   readonly #onEnd = (): void => {
+    this.#stall.end();
     this.push(null);
   };
   readonly #onClose = (): void => {

@@ -100,7 +100,15 @@ const startWorkspaceProxy = async (): Promise<string> => {
     }),
     systemClock,
   );
-  const functions = new FunctionCaller({ endpoint: undefined, upstreams, clock: systemClock, bytesMax: 0 });
+  const functions = new FunctionCaller({
+    endpoint: undefined,
+    upstreams,
+    clock: systemClock,
+    bytesMax: 0,
+    callsMax: 0,
+    callMsMax: 0,
+    stallMsMax: 0,
+  });
   const proxy = await startProxy({
     listen: { host: "127.0.0.1", port: 0 },
     routes,

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 
 import { describe, expect, test } from "vitest";
@@ -19,7 +22,7 @@ const invocation = "POST /2015-03-31/functions/orders%3Alive/invocations";
 
 /** An application whose path `/orders/{id}` leads to a function that answers what the test says. */
 const startFunction = async (
-  answerOf: (event: Record<string, unknown>) => Answer | "nothing" | "the end",
+  answerOf: (event: Record<string, unknown>) => Answer | "nothing" | "a beginning" | "the end",
   limits: Pick<HarnessOptions, "upstreamLimits" | "proxyLimits"> = {},
 ) => {
   const events: Record<string, unknown>[] = [];
@@ -30,6 +33,7 @@ const startFunction = async (
     events.push(event);
     const answer = answerOf(event);
     if (answer === "nothing") return undefined;
+    if (answer === "a beginning") return response.writeHead(200).write("{");
     if (answer === "the end") return request.socket.destroy();
     const { status = 200, headers = {}, body } = answer;
     return response.writeHead(status, headers).end(body);
@@ -147,6 +151,16 @@ describe("a function behind a route", () => {
     ["a text where a list is meant", json({ statusCode: 200, multiValueHeaders: { a: "b" } }), malformed],
     ["a header with a line break", json({ statusCode: 200, headers: { a: "b\r\nc: d" } }), malformed],
     ["a failure", { headers: { "x-amz-function-error": "Unhandled" }, body: "{}" }, "The function failed."],
+    [
+      "more values than headers can be",
+      json({ statusCode: 200, multiValueHeaders: { a: Array.from({ length: 10_001 }, () => "x") } }),
+      "The function's answer is malformed.",
+    ],
+    [
+      "a header over 64 KiB",
+      json({ statusCode: 200, headers: { a: "x".repeat(65_536) } }),
+      "The function's answer is malformed.",
+    ],
     ["nothing useful", { status: 429, body: "{}" }, "The function failed."],
   ])("that answers %s is told as 502", async (_what, answer, message) => {
     const { url } = await startFunction(() => answer);
@@ -180,6 +194,58 @@ describe("a function behind a route", () => {
     await eventually(async () => (await put("a".repeat(5 * 1024 * 1024))).status === 200, "there is room again");
   });
 
+  test("takes no text that is over 8 MiB in its event, where a control character has six bytes", async () => {
+    const { url, events } = await startFunction(() => json({ statusCode: 200 }));
+    const put = (bytes: number) =>
+      fetch(`${url}/orders/7`, {
+        method: "PUT",
+        body: Buffer.alloc(bytes, 1),
+        headers: { "content-type": "text/plain" },
+      });
+    expect((await put(1024 * 1024)).status).toBe(200);
+    expect((await put(2 * 1024 * 1024)).status).toBe(413);
+    expect(events).toHaveLength(1);
+  });
+
+  test("has so many calls of one application at a time, and further ones when those have ended", async () => {
+    const { url, events } = await startFunction(({ path }) => (path === "/orders/1" ? "nothing" : json({})), {
+      proxyLimits: { functionCallsMax: 1 },
+    });
+    const gone = new AbortController();
+    const first = fetch(`${url}/orders/1`, { signal: gone.signal }).catch(() => "gone");
+    await eventually(() => events.length === 1, "the function has the first call");
+    expect((await fetch(`${url}/orders/2`)).status).toBe(503);
+    gone.abort();
+    expect(await first).toBe("gone");
+    await eventually(async () => (await fetch(`${url}/orders/2`)).status === 502, "the next call is made");
+  });
+
+  test("whose client sends no more of a body loses its place", async () => {
+    const { url } = await startFunction(() => json({ statusCode: 200 }), { proxyLimits: { clientStallMs: 100 } });
+    const request = httpRequest(`${url}/orders/7`, { method: "PUT", headers: { "content-length": 10 }, agent: false });
+    request.on("error", () => {}).write("half");
+    const [answer] = (await once(request, "response")) as [IncomingMessage];
+    expect([answer.statusCode, JSON.parse(await text(answer)).message]).toEqual([
+      408,
+      "The rest of the request did not arrive in time.",
+    ]);
+    request.destroy();
+  });
+
+  test("whose client does not read an answer loses its place", async () => {
+    const { url } = await startFunction(
+      ({ path }) => json({ statusCode: 200, body: path === "/orders/1" ? "x".repeat(5 * 1024 * 1024) : "" }),
+      { proxyLimits: { clientStallMs: 100, functionCallsMax: 1 } },
+    );
+    const request = httpRequest(`${url}/orders/1`, { agent: false });
+    request.on("error", () => {}).end();
+    const [answer] = (await once(request, "response")) as [IncomingMessage];
+    answer.on("error", () => {});
+    const isMade = eventually(async () => (await fetch(`${url}/orders/2`)).status === 200, "the next call is made");
+    expect(await isMade).toBe(true);
+    request.destroy();
+  });
+
   // what it answers, limits, status
   test.each([
     ["nothing", { firstByteTimeoutMs: 100 }, 504],
@@ -187,6 +253,11 @@ describe("a function behind a route", () => {
   ] as const)("that answers %s of a connection is told with %j as %i", async (answer, upstreamLimits, status) => {
     const { url } = await startFunction(() => answer, { upstreamLimits });
     expect((await fetch(`${url}/orders/7`)).status).toBe(status);
+  });
+
+  test("that never ends its answer is told as 504", async () => {
+    const { url } = await startFunction(() => "a beginning", { proxyLimits: { functionCallMs: 200 } });
+    expect((await fetch(`${url}/orders/7`)).status).toBe(504);
   });
 
   test("that is away is told as 502", async () => {
