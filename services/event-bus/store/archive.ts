@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchivePlaceSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import type { EventKey } from "./event.ts";
@@ -46,7 +47,7 @@ export const listAllArchives = async (
   reader: Reader,
 ): Promise<{ readonly account: string; readonly name: string }[]> => {
   const found: { account: string; name: string }[] = [];
-  for await (const { key } of reader.range(archives, {})) found.push({ account: key[0], name: key[1] });
+  for await (const { key } of walkTable(reader, archives)) found.push({ account: key[0], name: key[1] });
   return found;
 };
 

@@ -1,5 +1,6 @@
 import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { causeOf, groupIdOf } from "../domain/dead-letter-group.ts";
 import { deadLetterEpochs, deadLetterGroups, deadLetters, deadLettersByGroup } from "./layout.ts";
 import { countDeadLetter } from "./traffic-counts.ts";
@@ -138,16 +139,20 @@ export const parsePlace = (place: string): (LetterId & { readonly epoch: number 
   return parsed && { epoch: Number(epoch), ...parsed };
 };
 
-/** Deletes some dead letters of an account from before the instant. Returns whether there may be more. */
+/**
+ * Deletes some dead letters of an account from before the instant. Returns whether there may be more. Of a damaged one
+ * it is not known in which group it is, where it is found no more.
+ */
 export const deleteOldDeadLetters = async (
   transaction: Transaction,
   account: string,
   keptSinceMs: number,
 ): Promise<boolean> => {
   let count = 0;
-  const old = transaction.range(deadLetters, { prefix: [account], after: [account, keptSinceMs], limit: sweepStep });
-  for await (const { key, value } of old) {
-    deleteLetter(transaction, account, { failedMs: key[1], random: key[2] }, value);
+  const range = { prefix: [account] as [string], after: [account, keptSinceMs] as [string, number], limit: sweepStep };
+  for await (const { key, value } of walkTable(transaction, deadLetters, range)) {
+    if (value === undefined) transaction.delete(deadLetters, key);
+    else deleteLetter(transaction, account, { failedMs: key[1], random: key[2] }, value);
     count += 1;
   }
   return count === sweepStep;

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { deduplications } from "./layout.ts";
 
@@ -74,8 +75,10 @@ export const deleteExpired = async (
   from: number,
 ): Promise<boolean> => {
   const isEmpty = from >= before;
-  const past = isEmpty ? [] : await transaction.list(deduplications, { from: [from], to: [before], limit: sweepStep });
-  const future = await transaction.list(deduplications, { after: [after], limit: sweepStep });
-  for (const { key } of [...past, ...future]) transaction.delete(deduplications, key);
+  const keysIn = (range: { readonly from: [number]; readonly to: [number] } | { readonly after: [number] }) =>
+    Array.fromAsync(walkTable(transaction, deduplications, { ...range, limit: sweepStep }), ({ key }) => key);
+  const past = isEmpty ? [] : await keysIn({ from: [from], to: [before] });
+  const future = await keysIn({ after: [after] });
+  for (const key of [...past, ...future]) transaction.delete(deduplications, key);
   return past.length === sweepStep || future.length === sweepStep;
 };

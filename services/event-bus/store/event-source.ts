@@ -6,6 +6,7 @@ import type {
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { stateOf } from "../domain/event-source.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { findBus, putBus } from "./bus.ts";
@@ -98,15 +99,16 @@ export const listSharedNames = async (
   return names;
 };
 
-/** At most `limit` pending sources of any account whose time is over. */
+/** At most `limit` pending sources of any account whose time is over; damaged ones are left out. */
 export const listExpiredSources = async (
   reader: Reader,
   nowMs: number,
   limit: number,
 ): Promise<EventSourceRecord[]> => {
   const found: EventSourceRecord[] = [];
-  for await (const { value } of reader.range(eventSources, {})) {
-    if (!value.isDeleted && stateOf(value, nowMs) === EventSourceState.DELETED) found.push(value);
+  for await (const { value } of walkTable(reader, eventSources)) {
+    if (value !== undefined && !value.isDeleted && stateOf(value, nowMs) === EventSourceState.DELETED)
+      found.push(value);
     if (found.length === limit) break;
   }
   return found;

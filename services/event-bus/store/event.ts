@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 
 import type { EventRecord, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { eventHolders, events, sweeps } from "./layout.ts";
 import { countEvent } from "./traffic-counts.ts";
 
@@ -140,8 +141,8 @@ export const sweepLogStep = async (
   const begin: RangeBegin =
     after === undefined ? { from: [account, fromMs] } : { after: [account, after.ingestedMs, after.eventId] };
   const found: LogKey[] = [];
-  for await (const { key } of transaction.range(events, { ...begin, to: [account, keptSinceMs], limit: sweepStep }))
-    found.push([...key]);
+  const range = { ...begin, to: [account, keptSinceMs] as [string, number], limit: sweepStep };
+  for await (const { key } of walkTable(transaction, events, range)) found.push([...key]);
   const end = found.at(-1);
   const { held, lastRead } =
     end === undefined ? nothingHeld : await readHeld(transaction, { ...begin, through: end, limit: holdersMax });
@@ -175,7 +176,7 @@ const readHeld = async (
   const held = new Set<string>();
   let count = 0;
   let last: LogKey | undefined;
-  for await (const { key } of reader.range(eventHolders, range)) {
+  for await (const { key } of walkTable(reader, eventHolders, range)) {
     count += 1;
     last = [key[0], key[1], key[2]];
     held.add(nameOf(last));

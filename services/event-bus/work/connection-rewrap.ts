@@ -1,19 +1,24 @@
 import type { Keyring } from "../../kit/keyring/keyring.ts";
 import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { rewrapSecret } from "../encryption/connection-secret.ts";
 import { findConnection, putConnection } from "../store/connection.ts";
 import { connections, eventKeys } from "../store/layout.ts";
 
 type ConnectionKey = readonly [account: string, connection: string];
 
-/** The keys of connections' secrets, which are wrapped again after the master key has been rotated. */
+/**
+ * The keys of connections' secrets, which are wrapped again after the master key has been rotated. A damaged one counts
+ * as stale, so that its rewrapping says that it fails and the others are rewrapped.
+ */
 export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<ConnectionKey> => ({
   listStale: () =>
     store.read(async (reader) => {
       const stale: ConnectionKey[] = [];
-      for await (const { key, value } of reader.range(connections, {}))
-        if (value.secret !== undefined && keyring.isStale(value.secret.wrappedKey)) stale.push(key);
+      for await (const { key, value } of walkTable(reader, connections))
+        if (value === undefined || (value.secret !== undefined && keyring.isStale(value.secret.wrappedKey)))
+          stale.push(key);
       return stale;
     }),
   rewrap: ([account, name]) =>
@@ -30,7 +35,7 @@ export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<C
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
   const [eventKey] = await reader.list(eventKeys, { limit: 1 });
   if (eventKey !== undefined) return eventKey.value.wrappedKey;
-  for await (const { value } of reader.range(connections, {}))
-    if (value.secret !== undefined) return value.secret.wrappedKey;
+  for await (const { value } of walkTable(reader, connections))
+    if (value?.secret !== undefined) return value.secret.wrappedKey;
   return undefined;
 };

@@ -21,22 +21,29 @@ type Sweeping = Pick<Application, "store" | "clock" | "limits">;
 /** Entries of an archive that one step deletes. */
 const expiryStep = 500;
 
+/** Does work on one item after the other; one that fails holds up no other. Throws the first failure at the end. */
+const eachAlone = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> => {
+  const failures: unknown[] = [];
+  for (const item of items) await work(item).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+};
+
 /** Deletes the events of the log that nothing holds after their time, in small transactions. */
 export const sweepLog = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const keptSinceMs = Math.max(0, clock.now() - limits.eventLogMs);
-  for (const account of await store.read((reader) => listAccounts(reader, events))) {
+  await eachAlone(await store.read((reader) => listAccounts(reader, events)), async (account) => {
     let reached: EventKey | undefined;
     do {
       const after = reached;
       reached = await store.transact((transaction) => sweepLogStep(transaction, account, keptSinceMs, after));
     } while (reached !== undefined && !signal.aborted);
-  }
+  });
 };
 
 /** Updates the sizes of archives and deletes their entries after their retention, in small transactions. */
 export const sweepArchives = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const nowMs = clock.now();
-  for (const { account, name } of await store.read(listAllArchives)) {
+  await eachAlone(await store.read(listAllArchives), async ({ account, name }) => {
     let hasMore = true;
     while (hasMore && !signal.aborted)
       hasMore = await store.transact(async (transaction) => {
@@ -44,34 +51,34 @@ export const sweepArchives = async ({ store, clock, limits }: Sweeping, signal: 
         const hasMoreExpired = await expireArchive(transaction, account, name, nowMs, limits);
         return hasMoreCounts || hasMoreExpired;
       });
-  }
+  });
 };
 
 /** Deletes dead letters after their time, in small transactions. */
 export const sweepDeadLetters = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const keptSinceMs = Math.max(0, clock.now() - limits.deadLetterMs);
-  for (const account of await store.read((reader) => listAccounts(reader, deadLetters))) {
+  await eachAlone(await store.read((reader) => listAccounts(reader, deadLetters)), async (account) => {
     let hasMore = true;
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldDeadLetters(transaction, account, keptSinceMs));
-  }
+  });
 };
 
 /** Deletes groups without dead letters, and redrives after their time, in small transactions. */
 export const sweepDeadLetterGroups = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const keptSinceMs = Math.max(0, clock.now() - limits.deadLetterMs);
-  for (const account of await store.read((reader) => listAccounts(reader, deadLetterGroups))) {
+  await eachAlone(await store.read((reader) => listAccounts(reader, deadLetterGroups)), async (account) => {
     let reached: string | undefined;
     do {
       const after = reached;
       reached = await store.transact((transaction) => deleteEmptyGroups(transaction, account, after));
     } while (reached !== undefined && !signal.aborted);
-  }
-  for (const account of await store.read((reader) => listAccounts(reader, deadLetterRedrives))) {
+  });
+  await eachAlone(await store.read((reader) => listAccounts(reader, deadLetterRedrives)), async (account) => {
     let hasMore = true;
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldRedrives(transaction, account, keptSinceMs, expiryStep));
-  }
+  });
 };
 
 /**

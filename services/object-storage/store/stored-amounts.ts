@@ -2,6 +2,7 @@ import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v
 import { countMetrics } from "../../kit/metrics/count-metrics.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { counts, versions } from "./layout.ts";
 
 /** The names of the counts: versions with content, and the bytes of their content. */
@@ -19,14 +20,17 @@ export const countVersion = (
   transaction.add(counts, [bytes], { value: by * Number(sizeBytes) });
 };
 
-/** Counts once what a database holds that has no counts, which takes a walk over all its versions. */
+/**
+ * Counts once what a database holds that has no counts, which takes a walk over all its versions. Damaged ones are left
+ * out, because nothing can be read of them.
+ */
 export const openAmounts = async (store: Store): Promise<void> => {
   const known = await store.read((reader) => reader.get(counts, [objects]));
   if (known !== undefined) return;
   const sums = { objects: 0n, bytes: 0n };
   await store.read(async (reader) => {
-    for await (const { value } of reader.range(versions, {})) {
-      if (value.isDeleteMarker) continue;
+    for await (const { value } of walkTable(reader, versions)) {
+      if (value === undefined || value.isDeleteMarker) continue;
       sums.objects += 1n;
       sums.bytes += value.sizeBytes;
     }

@@ -8,6 +8,7 @@ import type {
   UploadRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
 import { releaseExtents } from "./blob.ts";
 import { finishedUploads, finishedUploadTimes, parts, uploads } from "./layout.ts";
@@ -127,7 +128,7 @@ export const deleteFinishedUploads = async (
   beforeMs: number,
   limit: number,
 ): Promise<number> => {
-  const old = await transaction.list(finishedUploadTimes, { to: [beforeMs], limit });
+  const old = await Array.fromAsync(walkTable(transaction, finishedUploadTimes, { to: [beforeMs], limit }));
   for (const { key } of old) {
     const [, bucketId, name, uploadId] = key;
     transaction.delete(finishedUploadTimes, key);

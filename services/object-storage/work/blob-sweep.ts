@@ -1,6 +1,7 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
-import type { Store } from "../../kit/store/store.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { blobShards, shardOf } from "../blobs/blob-store.ts";
 import type { BlobPins } from "../blobs/pins.ts";
@@ -28,39 +29,58 @@ export interface BlobSweepReport {
 
 /**
  * Removes the blob files that nothing refers to, after their grace period, and reports references without a file. It
- * goes shard by shard, so it holds at most one 256th of the ids. A file is removed before its entry among the
- * unreferenced blobs, so that after a crash between the two the next sweep removes the entry.
+ * goes shard by shard, so it holds at most one 256th of the ids, and a shard that cannot be swept holds up no other. A
+ * file is removed before its entry among the unreferenced blobs, so that after a crash between the two the next sweep
+ * removes the entry. A blob of which a record is damaged is left as it is.
  */
 export const sweepBlobs = async (options: BlobSweepOptions): Promise<BlobSweepReport> => {
-  const { store, log } = options;
+  const { log } = options;
   let [unreferencedRemoved, orphansRemoved] = [0, 0];
   const missing: string[] = [];
-  for (const shard of blobShards) {
-    // The files are listed before the records are read, so a listed file without a record was left by a crash, or its
-    // record is not written yet.
-    const files = await options.blobs.list(shard);
-    const records = await store.read(async (reader) => {
-      const referenced = new Set<string>();
-      const unreferenced = new Map<string, number>();
-      const inShard = { prefix: [shard] as [string], textPrefix: true };
-      for await (const { key, value } of reader.range(blobTable, inShard))
-        if (value.inlineBody === undefined) referenced.add(key[0]);
-      for await (const { key, value } of reader.range(unreferencedBlobs, inShard))
-        unreferenced.set(key[0], Number(value.unreferencedMs));
-      return { referenced, unreferenced };
-    });
-    unreferencedRemoved += await removeUnreferenced(options, records.unreferenced);
-    const names = new Set(files.map((file) => file.blobId));
-    for (const file of files)
-      if (!records.referenced.has(file.blobId) && !records.unreferenced.has(file.blobId))
-        orphansRemoved += await removeOrphan(options, file.blobId, await file.modifiedMs());
-    for (const blobId of records.referenced)
-      if (!names.has(blobId) && (await isMissing(options, blobId))) missing.push(blobId);
-  }
+  for (const shard of blobShards)
+    try {
+      const swept = await sweepShard(options, shard);
+      unreferencedRemoved += swept.unreferencedRemoved;
+      orphansRemoved += swept.orphansRemoved;
+      missing.push(...swept.missing);
+    } catch (error) {
+      log.error({ err: error, shard }, "not all blobs of a shard were swept");
+    }
   if (missing.length > 0)
     log.error({ count: missing.length, first: missing.slice(0, 10) }, "stored content is missing");
   if (unreferencedRemoved + orphansRemoved > 0) log.info({ unreferencedRemoved, orphansRemoved }, "swept blobs");
   return { unreferencedRemoved, orphansRemoved, missing };
+};
+
+const sweepShard = async (options: BlobSweepOptions, shard: string): Promise<BlobSweepReport> => {
+  // The files are listed before the records are read, so a listed file without a record was left by a crash, or its
+  // record is not written yet.
+  const files = await options.blobs.list(shard);
+  const { referenced, unreferenced, damaged } = await options.store.read((reader) => recordsOf(reader, shard));
+  const unreferencedRemoved = await removeUnreferenced(options, unreferenced);
+  let orphansRemoved = 0;
+  for (const { blobId, modifiedMs } of files)
+    if (!referenced.has(blobId) && !unreferenced.has(blobId) && !damaged.has(blobId))
+      orphansRemoved += await removeOrphan(options, blobId, await modifiedMs());
+  const names = new Set(files.map((file) => file.blobId));
+  const missing: string[] = [];
+  for (const blobId of referenced) if (!names.has(blobId) && (await isMissing(options, blobId))) missing.push(blobId);
+  return { unreferencedRemoved, orphansRemoved, missing };
+};
+
+/** The blobs of a shard that are files, by what their records say. */
+const recordsOf = async (reader: Reader, shard: string) => {
+  const referenced = new Set<string>();
+  const unreferenced = new Map<string, number>();
+  const damaged = new Set<string>();
+  const inShard = { prefix: [shard] as [string], textPrefix: true };
+  for await (const { key, value } of walkTable(reader, blobTable, inShard))
+    if (value === undefined) damaged.add(key[0]);
+    else if (value.inlineBody === undefined) referenced.add(key[0]);
+  for await (const { key, value } of walkTable(reader, unreferencedBlobs, inShard))
+    if (value === undefined) damaged.add(key[0]);
+    else unreferenced.set(key[0], Number(value.unreferencedMs));
+  return { referenced, unreferenced, damaged };
 };
 
 const removeUnreferenced = async (

@@ -216,14 +216,19 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       );
       await spend(rows.length);
       for (const { position, row } of rows)
-        if (
-          isAbortDue(rules, position.key, row.upload) &&
-          (await store.transact((transaction) => abortUpload(transaction, bucket.name, position.key, row.uploadId)))
-        )
-          done.aborted += 1;
+        if (isAbortDue(rules, position.key, row.upload)) await abortAlone(bucket.name, position.key, row.uploadId);
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageUploads) return;
       after = last.position;
+    }
+  };
+
+  /** An upload that cannot be aborted, because a record of it is damaged, does not hold up the others. */
+  const abortAlone = async (name: string, key: string, uploadId: string): Promise<void> => {
+    try {
+      if (await store.transact((transaction) => abortUpload(transaction, name, key, uploadId))) done.aborted += 1;
+    } catch (error) {
+      log.error({ err: error, bucket: name, key }, "an upload was not aborted by a lifecycle rule");
     }
   };
 

@@ -3,6 +3,7 @@ import type { AccessLogLineRecord, AccessLogRecord } from "../../../gen/quartet/
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Entry } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { isLogWriteGranted } from "../logging/delivery-permission.ts";
 import type { Application } from "../application.ts";
 import { isByEventDay, logGrants, logObjectKey } from "../domain/logging.ts";
@@ -47,7 +48,8 @@ export const createLogDelivery = (options: LogDeliveryOptions): LogDelivery => {
 
 /**
  * Puts all lines that wait into objects of their targets, as far as the targets let the service that delivers logs
- * write; lines of a target that does not are dropped and counted, as are those of logs that have ended. A line is
+ * write; lines of a target that does not are dropped and counted, as are those of logs that have ended. A damaged entry
+ * is passed over, so that it holds up no other. A line is
  * deleted after its object was put: a crash between both delivers it again. What fails otherwise is tried again in the
  * next round.
  */
@@ -74,8 +76,10 @@ const gather = (app: Application, start: LogEntry["key"] | undefined): Promise<L
     let bytes = 0;
     let after = start;
     for (;;) {
-      const page = await reader.list(accessLogs, { ...(after && { after }), limit: pageEntries });
+      const walked = walkTable(reader, accessLogs, { ...(after && { after }), limit: pageEntries });
+      const page = await Array.fromAsync(walked);
       for (const entry of page) {
+        if (entry.value === undefined) continue;
         const [first] = gathered;
         if (first !== undefined && first.key[0] !== entry.key[0]) return gathered;
         if (first !== undefined && bytes >= limits.accessLogObjectBytesMax) return gathered;

@@ -2,6 +2,8 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { blobShards } from "../blobs/blob-store.ts";
 import { quarantine, scrubProgress } from "../store/layout.ts";
 import type { ScrubBlobsOptions } from "./scrub-blobs.ts";
@@ -35,6 +37,11 @@ export interface Scrub {
   stats(): ScrubStats;
 }
 
+const undefinedIfDamaged = (error: unknown): undefined => {
+  if (!(error instanceof StoreCorruptionError)) throw error;
+  return undefined;
+};
+
 const progressKey = ["scrub"] as const;
 /** The records, then the blob files of one shard after the other. */
 const stepCount = 1 + blobShards.length;
@@ -53,7 +60,7 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
   const { store, clock, log } = options;
   const quarantined = new Set<string>();
   await store.read(async (reader) => {
-    for await (const { key } of reader.range(quarantine, {})) quarantined.add(key[0]);
+    for await (const { key } of walkTable(reader, quarantine)) quarantined.add(key[0]);
   });
   if (quarantined.size > 0)
     log.error({ count: quarantined.size, first: [...quarantined].slice(0, loggedMax) }, "stored data is damaged");
@@ -79,7 +86,8 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
     for (let first = 0; first < damages.length; first += batchMax)
       await store.transact(async (transaction) => {
         for (const { subject, reason } of damages.slice(first, first + batchMax)) {
-          const known = await transaction.get(quarantine, [subject]);
+          // An entry that is damaged itself is written again.
+          const known = await transaction.get(quarantine, [subject]).catch(undefinedIfDamaged);
           const foundMs = known?.foundMs ?? BigInt(clock.now());
           transaction.put(quarantine, [subject], { reason, foundMs, seenMs: roundBeganMs });
         }
@@ -91,8 +99,8 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
   const release = async (roundBeganMs: bigint): Promise<void> => {
     const released: string[] = [];
     await store.read(async (reader) => {
-      for await (const { key, value } of reader.range(quarantine, {}))
-        if (value.seenMs !== roundBeganMs) released.push(key[0]);
+      for await (const { key, value } of walkTable(reader, quarantine))
+        if (value?.seenMs !== roundBeganMs) released.push(key[0]);
     });
     for (const subject of released) {
       await store.transact((transaction) => transaction.delete(quarantine, [subject]));

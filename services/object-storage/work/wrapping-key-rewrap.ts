@@ -1,16 +1,20 @@
 import type { Keyring } from "../../kit/keyring/keyring.ts";
 import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { contextOf } from "../encryption/wrapping-keys.ts";
 import { wrappingKeys } from "../store/layout.ts";
 
-/** The wrapping keys, which are wrapped again after the master key has been rotated. */
+/**
+ * The wrapping keys, which are wrapped again after the master key has been rotated. A damaged one counts as stale, so
+ * that its rewrapping says that it fails and the others are rewrapped.
+ */
 export const storedWrappingKeys = (store: Store, keyring: Keyring): WrappedKeys<string> => ({
   listStale: () =>
     store.read(async (reader) => {
       const stale: string[] = [];
-      for await (const { key, value } of reader.range(wrappingKeys, {}))
-        if (keyring.isStale(value.wrappedKey)) stale.push(key[0]);
+      for await (const { key, value } of walkTable(reader, wrappingKeys))
+        if (value === undefined || keyring.isStale(value.wrappedKey)) stale.push(key[0]);
       return stale;
     }),
   rewrap: (id) =>
@@ -22,8 +26,9 @@ export const storedWrappingKeys = (store: Store, keyring: Keyring): WrappedKeys<
   compact: () => store.compact(wrappingKeys, {}),
 });
 
-/** Any wrapping key; undefined if nothing was encrypted yet. */
+/** Any wrapping key that can be read; undefined if nothing was encrypted yet. Throws if all are damaged. */
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
-  const [first] = await reader.list(wrappingKeys, { limit: 1 });
-  return first?.value.wrappedKey;
+  for await (const { value } of walkTable(reader, wrappingKeys)) if (value !== undefined) return value.wrappedKey;
+  const [damaged] = await reader.list(wrappingKeys, { limit: 1 });
+  return damaged?.value.wrappedKey;
 };

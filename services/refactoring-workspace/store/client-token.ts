@@ -6,6 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ClientTokenRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { ResourceType } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -62,7 +63,7 @@ export const idempotently = async <S extends DescMessage>(
 
 /** Deletes expired tokens, oldest first, at most `limit`; returns how many. */
 export const sweepClientTokens = async (transaction: Transaction, nowMs: number, limit: number): Promise<number> => {
-  const due = await transaction.list(clientTokensByExpiry, { through: [nowMs], limit });
+  const due = await Array.fromAsync(walkTable(transaction, clientTokensByExpiry, { through: [nowMs], limit }));
   for (const { key } of due) {
     const [, account, operation, token] = key;
     transaction.delete(clientTokensByExpiry, key);
