@@ -1,9 +1,15 @@
 import type { KeyObject } from "node:crypto";
 
-import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { create } from "@bufbuild/protobuf";
+
+import type { AccessKeyRecord, GroupRecord, PolicyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { GroupRecordSchema, PolicyRecordSchema } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { PassingMap } from "../../services/kit/collections/passing-map.ts";
 import { seal, unseal } from "../../services/kit/keyring/sealed.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Table } from "../../services/kit/store/table.ts";
+import { walkTable } from "../../services/kit/store/walk-table.ts";
 import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
 import {
@@ -42,25 +48,36 @@ export type OnChange = (changed: AccountChanges, before: AccountState) => void;
 export interface Identities extends IdentityStates {
   /**
    * Decides on the present state of an account and makes the changes, one decision after the other, so that none is
-   * made on a state that another one is changing. What the decision throws changes nothing.
+   * made on a state that another one is changing. Accounts do not wait for each other. What the decision throws changes
+   * nothing.
    */
   change<T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T>;
+  /** As `change`, one creation of an account after the other: the decision may look at all accounts. */
+  createAccount<T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T>;
   /** Seals the secret of an access key, for its record. */
   sealSecret(accountId: string, accessKeyId: string, secret: string): Uint8Array;
   /**
-   * Calls the function after each change, in their order, with the state before it. Returns the function that ends
-   * this.
+   * Calls the function after each change, those of an account in their order, with the state before it. Returns the
+   * function that ends this.
    */
   watch(onChange: OnChange): () => void;
 }
 
-/** Reads all identities from the store. */
-export const openIdentities = async (store: Store, secretsKey: KeyObject): Promise<Identities> => {
+/**
+ * Reads all identities from the store. Damaged ones are logged and do not exist, but for groups and policies: whoever
+ * has one of these may do nothing, because it may have denied something.
+ */
+export const openIdentities = async (
+  store: Store,
+  secretsKey: KeyObject,
+  log: Pick<Logger, "error">,
+): Promise<Identities> => {
   const states = new Map<string, AccountState>();
   const accountsOfKeys = new Map<string, string>();
   const secrets = new WeakMap<AccessKeyRecord, string>();
   const watchers = new Set<OnChange>();
-  let last: Promise<unknown> = Promise.resolve();
+  const inAccounts = new Turns();
+  const creations = new Turns();
 
   const apply = ({ accountId, changes }: AccountChanges): void => {
     states.set(accountId, stateAfter(states.get(accountId) ?? emptyState, changes));
@@ -71,7 +88,7 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
     }
   };
 
-  for (const changed of await readAll(store)) apply(changed);
+  for (const changed of await readAll(store, log)) apply(changed);
 
   const make = async <T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T> => {
     const before = states.get(accountId) ?? emptyState;
@@ -88,6 +105,7 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
     for (const onChange of watchers) onChange({ accountId, changes }, before);
     return result;
   };
+  const change: Identities["change"] = (accountId, decide) => inAccounts.run(accountId, () => make(accountId, decide));
 
   return {
     state: (accountId) => states.get(accountId) ?? emptyState,
@@ -101,11 +119,8 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
       }
       return secret;
     },
-    change: (accountId, decide) => {
-      const made = last.then(() => make(accountId, decide));
-      last = made.catch(() => undefined);
-      return made;
-    },
+    change,
+    createAccount: (accountId, decide) => creations.run("", () => change(accountId, decide)),
     sealSecret: (accountId, accessKeyId, secret) => seal(secretsKey, [accountId, accessKeyId], Buffer.from(secret)),
     watch: (onChange) => {
       watchers.add(onChange);
@@ -128,17 +143,50 @@ const tables = {
 /** The kinds share the form of their keys; the record belongs to its kind by construction. */
 const tableOf = (kind: Kind): Table<readonly string[]> => tables[kind];
 
+/** Does work one after the other for each name. */
+class Turns {
+  readonly #last = new PassingMap<string, Promise<unknown>>();
+
+  run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#last.get(name) ?? Promise.resolve()).then(work);
+    const ended = done
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#last.get(name) === ended) this.#last.delete(name);
+      });
+    this.#last.set(name, ended);
+    return done;
+  }
+}
+
 /** All records of each account together, because each change of a state copies what it has. */
-const readAll = (store: Store): Promise<AccountChanges[]> =>
+const readAll = (store: Store, log: Pick<Logger, "error">): Promise<AccountChanges[]> =>
   store.read(async (reader) => {
     const all = new Map<string, Change[]>();
     for (const kind of Object.keys(tables) as Kind[])
-      for await (const { key, value } of reader.range(tableOf(kind), {})) {
+      for await (const { key, value } of walkTable(reader, tableOf(kind))) {
         const [accountId = "", name = accountId] = key;
-        const change = { kind, name, record: value } as unknown as Change;
+        if (value === undefined) log.error({ accountId, kind, name }, "an identity is damaged");
+        const record = value ?? standIn(kind, name);
+        if (record === undefined) continue;
+        const change = { kind, name, record } as unknown as Change;
         const known = all.get(accountId);
         if (known === undefined) all.set(accountId, [change]);
         else known.push(change);
       }
     return [...all].map(([accountId, changes]) => ({ accountId, changes }));
   });
+
+const denyingAll = JSON.stringify({
+  Version: "2012-10-17",
+  Statement: [{ Effect: "Deny", Action: "*", Resource: "*" }],
+});
+
+/** What a damaged record counts as; undefined: as none. */
+const standIn = (kind: Kind, name: string): GroupRecord | PolicyRecord | undefined => {
+  if (kind === "group")
+    return create(GroupRecordSchema, { name, path: "/", policies: { inline: { damaged: denyingAll } } });
+  if (kind !== "policy") return undefined;
+  const versions = [{ number: 1, document: denyingAll }];
+  return create(PolicyRecordSchema, { name, path: "/", versions, defaultVersion: 1, lastVersion: 1 });
+};

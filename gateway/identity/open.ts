@@ -42,7 +42,7 @@ export interface OpenIdentityStore {
 export const openIdentityStore = async (options: IdentityStoreOptions): Promise<OpenIdentityStore> => {
   const { store, directory, clock, log } = options;
   const { keyring, secrets, sessions } = await openDataKeys(store, directory, clock, log);
-  const identities = await openIdentities(store, secrets);
+  const identities = await openIdentities(store, secrets, log);
   const stopRewrapping = startRewrapping({ keyring, keys: wrappedDataKeys(store, keyring), clock, log });
   const keyUses = openKeyUses(store, clock, log);
   const key = await pageTokenKey(store, pageTokenKeys);

@@ -27,7 +27,7 @@ export const createAccount = async ({ accountName = "", email }: CreateAccountRe
   const { app } = context;
   const accountId = app.ids.token(12, digits);
   const { change, accessKey } = newAccessKey(context, accountId)("");
-  return app.identities.change(accountId, (state) => {
+  return app.identities.createAccount(accountId, (state) => {
     // Of 10^12 numbers a random one is as good as never taken; if it is, nothing may be created in it.
     if (state.account.size > 0) throw new Error("the number of the account is taken");
     if (email !== undefined && isTaken(context, email))
