@@ -13,16 +13,23 @@ export interface FunctionClient {
   close(): Promise<void>;
 }
 
-/** Functions that run at the same time. */
+/** Functions that run at the same time, and those of one account, so that the others find places. */
 const connectionsMax = 256;
+const connectionsPerAccountMax = 64;
 
 /** Calls functions by the Invoke API at an address of the operator; an empty one: there are none. */
 export const functionClient = (address: string): FunctionClient => {
   const base = address === "" ? undefined : new URL(address);
   const pool = base && new Pool(base.origin, { connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0 });
+  /** Functions that run, by account. */
+  const running = new Map<string, number>();
   return {
     async invoke(functionArn, event, signal) {
       if (base === undefined || pool === undefined) return "not-invoked";
+      const account = functionArn.split(":")[4] ?? "";
+      const before = running.get(account) ?? 0;
+      if (before >= connectionsPerAccountMax) return "not-invoked";
+      running.set(account, before + 1);
       try {
         const { statusCode, headers, body } = await pool.request({
           method: "POST",
@@ -39,6 +46,10 @@ export const functionClient = (address: string): FunctionClient => {
       } catch {
         signal.throwIfAborted();
         return "not-invoked";
+      } finally {
+        const left = (running.get(account) ?? 1) - 1;
+        if (left > 0) running.set(account, left);
+        else running.delete(account);
       }
     },
     close: async () => pool?.destroy(),
