@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { Pool } from "undici";
 
 import type { Clock } from "../../kit/clock/clock.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 
 /** The place of a bucket that is not here. */
@@ -87,7 +88,7 @@ export const otherRegions = ({ addresses, clock, log }: OtherRegionsOptions): Ot
       if (regions.length === 0 || !bucketName.test(bucket)) return undefined;
       const nowMs = clock.now();
       const before = known.get(bucket);
-      if (before !== undefined && nowMs < before.untilMs) return before.place;
+      if (before !== undefined && isStillAhead(before.untilMs, lifetimeMs, nowMs)) return before.place;
       if (running >= lookupsMax) return undefined;
       const place = look(bucket);
       known.set(bucket, { place, untilMs: nowMs + lifetimeMs });
