@@ -42,6 +42,14 @@ describe("a log line", () => {
     expect(JSON.stringify(line)).not.toMatch(/0badc0de|hush|abcdefgh/);
   });
 
+  test("has the beginning and the end of the texts of an error, however much a stranger wrote into them", () => {
+    const [line] = logged('log.error({ err: new Error(`refused ${"x".repeat(1_000_000)}`) }, "call")');
+    expect(line?.["err"]).toMatchObject({
+      message: expect.stringMatching(/^refused x{8184}… \(1000008 characters\) …x{8192}$/),
+      stack: expect.stringMatching(/^Error: refused x+… \(\d+ characters\) …x+\n {4}at .+/),
+    });
+  });
+
   test("for people hides as much", () => {
     const log = join(import.meta.dirname, "..", "..", "..", "services", "kit", "log", "log.ts");
     const source = `import { createLogger } from ${JSON.stringify(log)}; const log = createLogger({ name: "sample", pretty: true }); log.info({ token: "hush", url: "?X-Amz-Signature=0badc0de" }, "Bearer abcdefgh");`;

@@ -19,3 +19,10 @@ test("a stack of a bundle names the places of its sources, and other places stay
   const source = new URL("../shop/sale.ts", pathToFileURL(path)).href;
   expect(withSourcePositions(lines(`${path}:1:1`))).toBe(lines(`${source}:3:5`));
 });
+
+test("names that look like places cost time that grows with their length", () => {
+  const stack = `Error: no file ${"/".repeat(100_000)}`;
+  const before = process.threadCpuUsage();
+  expect(withSourcePositions(stack)).toBe(stack);
+  expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(200);
+});
