@@ -44,8 +44,17 @@ export class NamedKeyError extends Error {
   }
 }
 
+/** As long as an id may be for a key to be derived with it. */
+const idBytesMax = 1_003;
+
 /** The names of an installation that declares no keys: each names a key of its own, which may be used. */
-export const anyKeyNames: KeyNames = { usableId: (name) => partsOf(name).local };
+export const anyKeyNames: KeyNames = {
+  usableId: (name) => {
+    const { local } = partsOf(name);
+    if (Buffer.byteLength(local) > idBytesMax) throw new NamedKeyError("NOT_FOUND", name);
+    return local;
+  },
+};
 
 /** The names of an installation that declares its keys; others do not exist. No two keys may share a name. */
 export const declaredKeyNames = (keys: readonly NamedKey[]): KeyNames => {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import type { KeyNames } from "../../../services/kit/keyring/key-names.ts";
 import { anyKeyNames, declaredKeyNames, NamedKeyError } from "../../../services/kit/keyring/key-names.ts";
+import { createKeyring } from "../../../services/kit/keyring/keyring.ts";
+import { fixedMasterKeys } from "../../../services/kit/keyring/master-keys.ts";
 
 const id = "1234abcd-12ab-34cd-56ef-1234567890ab";
 
@@ -73,5 +75,12 @@ describe("where no keys are declared, a name is a key of its own", () => {
     ["", ""],
   ] as const)("%j is %j", ([name, meaning]) => {
     expect(meaningOf(anyKeyNames, name)).toBe(meaning);
+  });
+
+  test("of which a data key can be made, so the longest names are those of no key", () => {
+    const keyring = createKeyring(fixedMasterKeys([Buffer.alloc(32, 1)]), anyKeyNames);
+    const longest = "k".repeat(1_003);
+    expect(keyring.createDataKey(longest, []).wrapped.length).toBeGreaterThan(1_003);
+    expect(() => keyring.createDataKey(`${longest}k`, [])).toThrow(NamedKeyError);
   });
 });
