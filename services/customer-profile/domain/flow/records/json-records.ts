@@ -12,7 +12,8 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [91, 93, 123, 125];
 const recordIn = (part: Buffer, endBytes: number): SourceRecord => {
   refuseLongRecord(part.length, limits.flowRecordBytesMax);
   const text = part.toString("utf8");
-  const record = isUtf8(part) ? recordOfJson(text) : undefined;
+  // Most of what is no object does not begin as one, and costs no failed parsing.
+  const record = part[0] === openBrace && isUtf8(part) ? recordOfJson(text) : undefined;
   return { record, problem: record === undefined ? "it is no JSON object in UTF-8" : "", text, endBytes };
 };
 

@@ -107,6 +107,13 @@ describe("a hostile object", () => {
     expect(() => Array.from(new CsvRecords().push(Buffer.from(`${names}\n`)))).toThrow(problem);
   });
 
+  test("of csv with as many long names as there may be is read in the time that their length takes", () => {
+    const names = Array.from({ length: 16_384 }, (_, each) => `${"x".repeat(50)}${100_000 + each}`);
+    const before = process.threadCpuUsage();
+    expect(Array.from(new CsvRecords().push(Buffer.from(`${names.join(",")}\n`)))).toEqual([]);
+    expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(500);
+  });
+
   test("is read in time that grows with its length only", () => {
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
     expect(readAll(new JsonLines(), deep, 65_536).map(shown)).toEqual(["it is no JSON object in UTF-8"]);
