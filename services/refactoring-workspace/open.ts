@@ -1,5 +1,4 @@
 import type { LookupAddress } from "node:dns";
-import { lookup } from "node:dns/promises";
 
 import type { ApplicationRecord } from "../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
@@ -11,6 +10,7 @@ import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
+import { systemLookup } from "../kit/network/fair-lookup.ts";
 import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
 import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
@@ -88,9 +88,6 @@ export interface OpenRefactoringWorkspace {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Resolves names as the machine does: hosts file, then DNS. */
-const systemResolve = (hostname: string): Promise<LookupAddress[]> => lookup(hostname, { all: true });
-
 /** Opens the service: reads all routes, starts the proxy, and continues the checks of unsettled routes. */
 export const openRefactoringWorkspace = async (
   options: RefactoringWorkspaceOptions,
@@ -103,7 +100,7 @@ export const openRefactoringWorkspace = async (
     itemsDefault: limits.pageItemsDefault,
     bytesMax: limits.pageBytesMax,
   });
-  const { resolve = systemResolve, publicAuthorities, privateAuthorities, privateLinks = {} } = options;
+  const { resolve = systemLookup, publicAuthorities, privateAuthorities, privateLinks = {} } = options;
   const network = new ServiceNetwork({
     allowsPrivate: options.allowsPrivateTargets,
     egressProxy: options.egressProxy || undefined,

@@ -1,7 +1,8 @@
-import { lookup } from "node:dns";
+import type { LookupAddress, LookupOptions } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { isIP } from "node:net";
 
+import { systemLookup } from "./fair-lookup.ts";
 import { findPrivateAddress, hostnameOf, isPrivateAddress } from "./private-addresses.ts";
 
 /** The installation does not allow requests to this target. */
@@ -28,19 +29,36 @@ export const createAddressGuard = (allowsPrivate: boolean): AddressGuard => ({
     if (isIP(host) !== 0 && isPrivateAddress(host)) throw new ForbiddenAddressError(`${host} is a private address`);
   },
 
-  // The address is checked where the name is resolved, so that the name cannot point elsewhere a moment later.
   lookup(hostname, options, callback) {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      const forbidden = allowsPrivate ? undefined : findPrivateAddress(addresses ?? []);
-      const [first] = addresses ?? [];
-      if (error !== null || first === undefined) callback(error ?? notFound(hostname), "", 0);
-      else if (forbidden !== undefined)
-        callback(new ForbiddenAddressError(`${hostname} is at the private address ${forbidden}`), "", 0);
-      else if (options.all === true) callback(null, addresses);
-      else callback(null, first.address, first.family);
-    });
+    const answer = async (): Promise<void> => {
+      const found = await addressesOf(hostname, options, allowsPrivate);
+      if (found instanceof Error) callback(found, "", 0);
+      else if (options.all === true) callback(null, found);
+      else callback(null, found[0].address, found[0].family);
+    };
+    void answer();
   },
 });
+
+/**
+ * The addresses of a name; an error that says why it has none. The address is checked where the name is resolved, so
+ * that the name cannot point elsewhere a moment later.
+ */
+const addressesOf = async (
+  hostname: string,
+  options: LookupOptions,
+  allowsPrivate: boolean,
+): Promise<[LookupAddress, ...LookupAddress[]] | NodeJS.ErrnoException> => {
+  try {
+    const [first, ...others] = await systemLookup(hostname, options);
+    if (first === undefined) return notFound(hostname);
+    const forbidden = allowsPrivate ? undefined : findPrivateAddress([first, ...others]);
+    if (forbidden === undefined) return [first, ...others];
+    return new ForbiddenAddressError(`${hostname} is at the private address ${forbidden}`);
+  } catch (error) {
+    return error as NodeJS.ErrnoException;
+  }
+};
 
 const notFound = (hostname: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
