@@ -5,6 +5,7 @@ import { documentTargets } from "./targets/documents.ts";
 import { eventTargets } from "./targets/events.ts";
 import { globTargets } from "./targets/globs.ts";
 import { httpTargets } from "./targets/http.ts";
+import { recordTargets } from "./targets/records.ts";
 import { rpcTargets } from "./targets/rpc.ts";
 import { selectTargets } from "./targets/select.ts";
 
@@ -18,4 +19,5 @@ export const targets: readonly FuzzTarget[] = [
   ...claimTargets,
   ...selectTargets,
   ...globTargets,
+  ...recordTargets,
 ];
