@@ -1,4 +1,5 @@
 import type { WireNames } from "../../services/kit/contract/spellings.ts";
+import { documentedNames } from "../../services/kit/contract/spellings.ts";
 import type { SignatureBrand } from "../signature/brand.ts";
 
 /** The two spellings of each API. */
@@ -64,6 +65,7 @@ export const spellingOf = (dialect: Dialect): DialectSpelling => {
     member: (field) => (dialect.writesPublicNames ? field.publicName : field.wireName),
     enumValue: (spellings) => value(dialect.writesPublicNames ? spellings.publicValue : spellings.wireValue),
     value,
+    element: documentedNames.element,
     header: (documented) => {
       let translated = headers.get(documented);
       if (translated === undefined) {

@@ -6,13 +6,13 @@ import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage, ServiceError } from "../../services/kit/faults/service-error.ts";
-import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { FaultContext } from "./fault-context.ts";
 import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { memberName } from "./http-fault.ts";
 import { renameMembers } from "./member-names.ts";
+import { violatedConstraints } from "./violations.ts";
 
 /**
  * The answer to a failed call. A failure without a declared reason is answered by the reason of the role that its RPC
@@ -38,16 +38,6 @@ const withMethod = (fault: HttpFault, { protocol, bound }: FaultContext): HttpFa
   const method = bound?.method.http?.method;
   if (fault.status !== 405 || protocol !== Protocol.REST_XML || method === undefined) return fault;
   return { ...fault, members: [["Method", method], ...fault.members] };
-};
-
-/**
- * The constraints that the message of a refused call violates, in the names of the caller's dialect. Validating the
- * message again is more reliable than translating a text. Undefined if it violates none, or nothing was sent yet.
- */
-const violatedConstraints = ({ table, spelling, bound }: FaultContext): ServiceError | undefined => {
-  if (bound === undefined) return undefined;
-  const violations = validatorFor(bound.method.desc.input, spelling)(bound.message);
-  return violations.length === 0 ? undefined : violationsFault(table, violations, "wire");
 };
 
 const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, context: FaultContext): FaultMetadata => {

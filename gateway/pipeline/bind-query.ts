@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 
-import { throwViolations } from "../../services/kit/validation/validate.ts";
 import { parseQueryTree, readQueryMembers } from "../codecs/query-reader.ts";
+import { throwMisread } from "../faults/violations.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { Reading } from "../values/reading.ts";
@@ -26,6 +26,6 @@ export const bindQuery = (
   const reading: Reading = { spelling, violations: [] };
   const message = create(method.desc.input);
   readQueryMembers(message, method.desc.input, parameters, reading);
-  throwViolations(binding.faults, reading.violations);
+  throwMisread(binding, reading, method, message);
   return { binding, method, message, more: undefined };
 };

@@ -3,7 +3,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
-import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
 import { replacedHeaders } from "../bindings/chunked-headers.ts";
@@ -16,6 +15,7 @@ import { streamedBody, wholeBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { resourceType } from "../faults/resource-type.ts";
+import { throwMisread } from "../faults/violations.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, malformedBody, refusal } from "../refusal.ts";
 import { bindQuery } from "./bind-query.ts";
@@ -56,7 +56,7 @@ export const bind = async (
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
-    throwViolations(binding.faults, reading.violations);
+    throwMisread(binding, reading, method, message);
     if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
       return streamedCall(binding, method, message, openerOf(exchange, payload), shapeOf(head, payload), reading);
     const { bytes, trailers } = decodeWhole(payload, await exchange.body.readSmall());
@@ -72,7 +72,7 @@ export const bind = async (
     if (binding.api.protocol === Protocol.REST_XML && ofHead === 0 && reading.violations.length > 0)
       throw malformedBody(otherSchema);
   }
-  throwViolations(binding.faults, reading.violations);
+  throwMisread(binding, reading, method, message);
   return { binding, method, message, more: undefined };
 };
 
@@ -103,7 +103,7 @@ export const streamedCall = (
   shape: Pick<StreamedBody, "sizeBytes" | "hasTrailers">,
   reading: Reading,
 ): BoundCall => {
-  throwViolations(binding.faults, reading.violations);
+  throwMisread(binding, reading, method, message);
   return { binding, method, message, more: streamedBody(method, openBody, shape, reading) };
 };
 

@@ -35,7 +35,7 @@ describe("a violated constraint is told with the caller's names over JSON", () =
       "a member of a member that the dialects name differently",
       { DefaultExpirationDays: 1, FunctionEndpoint: {} },
       many(1, "Value null at 'FunctionEndpoint.Arn' failed to satisfy constraint: Member must not be null"),
-      many(1, "Value null at 'LambdaEndpoint.Arn' failed to satisfy constraint: Member must not be null"),
+      many(1, "Value null at 'lambdaEndpoint.arn' failed to satisfy constraint: Member must not be null"),
     ],
     [
       "an enum that the dialects spell differently",
@@ -46,7 +46,7 @@ describe("a violated constraint is told with the caller's names over JSON", () =
       ),
       many(
         1,
-        "Value 'BOOKWORM' at 'Kind' failed to satisfy constraint: Member must satisfy enum value set: [LAMBDA, URL]",
+        "Value 'BOOKWORM' at 'kind' failed to satisfy constraint: Member must satisfy enum value set: [LAMBDA, URL]",
       ),
     ],
     [
@@ -59,8 +59,8 @@ describe("a violated constraint is told with the caller's names over JSON", () =
       ),
       many(
         2,
-        "Value at 'Secret' failed to satisfy constraint: Member must have length greater than or equal to 1; " +
-          "Value 'FunctionEndpoint' at 'Address.Street' failed to satisfy constraint: Member must have length less than or equal to 8",
+        "Value at 'secret' failed to satisfy constraint: Member must have length greater than or equal to 1; " +
+          "Value 'FunctionEndpoint' at 'address.street' failed to satisfy constraint: Member must have length less than or equal to 8",
       ),
     ],
     [
@@ -74,7 +74,21 @@ describe("a violated constraint is told with the caller's names over JSON", () =
       many(
         2,
         "Value 'longer' at 'tags.a' failed to satisfy constraint: Member must have length less than or equal to 4; " +
-          "Value 'fr' at 'Languages[0]' failed to satisfy constraint: Member must satisfy enum value set: [en, de]",
+          "Value 'fr' at 'languages.1.member' failed to satisfy constraint: Member must satisfy enum value set: [en, de]",
+      ),
+    ],
+    [
+      "a text that is no value of its enum, beside a constraint",
+      { Kind: "BOOKWORM" },
+      many(
+        2,
+        "Value 'BOOKWORM' at 'Kind' failed to satisfy constraint: Member must satisfy enum value set: [FUNCTION, URL]; " +
+          "Value null at 'DefaultExpirationDays' failed to satisfy constraint: Member must not be null",
+      ),
+      many(
+        2,
+        "Value 'BOOKWORM' at 'kind' failed to satisfy constraint: Member must satisfy enum value set: [LAMBDA, URL]; " +
+          "Value null at 'defaultExpirationDays' failed to satisfy constraint: Member must not be null",
       ),
     ],
     [

@@ -235,7 +235,7 @@ test("requests that the public service refuses are refused alike, with the membe
   await expect(iam.send(new ListRolesCommand({ PathPrefix: "cdk" }))).rejects.toMatchObject({
     name: "ValidationError",
     message:
-      "1 validation error detected: Value 'cdk' at 'PathPrefix' failed to satisfy constraint: " +
+      "1 validation error detected: Value 'cdk' at 'pathPrefix' failed to satisfy constraint: " +
       "Member must satisfy regular expression pattern: /[!-\\u007f]*",
   });
   const PolicyDocument = documentOf({ Action: "s3:GetObject", Resource: "photos/*" });

@@ -34,6 +34,8 @@ export interface WireNames {
   enumValue(value: EnumValueSpellings): string;
   /** A declared value of a string member, for example `svc:kms`. */
   value(documented: string): string;
+  /** An element of a list behind the list's name, counted from 0: `[0]`. */
+  element(index: number): string;
 }
 
 /** The documented names, which services use. */
@@ -41,6 +43,7 @@ export const documentedNames: WireNames = {
   member: (field) => field.wireName,
   enumValue: (value) => value.wireValue,
   value: (documented) => documented,
+  element: (index) => `[${index}]`,
 };
 
 const fieldCache = new WeakMap<DescField, FieldSpellings>();

@@ -241,7 +241,8 @@ const compileList = (
     if (description !== undefined) violations.push({ ...pathOf(contract, names), description, ...shown(value) });
     if (isUnique && new Set(items).size !== items.length)
       violations.push({ ...pathOf(contract, names), description: mustBeUnique, ...shown(value) });
-    if (item !== undefined) items.forEach((entry, index) => item(entry, `[${index}]`, violations));
+    if (item === undefined) return;
+    items.forEach((entry, index) => item(entry, { path: names.element(index), field: `[${index}]` }, violations));
   };
 };
 
@@ -262,7 +263,8 @@ const compileMap = (
     for (const [key, entry] of entries) {
       const wrong = keys?.(key);
       if (wrong !== undefined) violations.push({ ...pathOf(contract, names), description: wrong, ...shown(key) });
-      item?.(entry, isSensitive ? "" : `.${quoteKey(key)}`, violations);
+      const at = isSensitive ? "" : `.${quoteKey(key)}`;
+      item?.(entry, { path: at, field: at }, violations);
     }
   };
 };
@@ -270,7 +272,8 @@ const compileMap = (
 /** A map key as a path shows it; a path stays short whatever the key. */
 const quoteKey = (key: string): string => (key.length <= 64 ? key : `${key.slice(0, 64)}…`);
 
-type ElementCheck = (value: unknown, at: string, violations: Violation[]) => void;
+/** Checks one element; `at` is what names it behind the list or map. */
+type ElementCheck = (value: unknown, at: Pick<Violation, "path" | "field">, violations: Violation[]) => void;
 
 const compileElement = (
   contract: FieldContract,
@@ -286,8 +289,8 @@ const compileElement = (
       for (const inner of validator(value as Message))
         violations.push({
           ...inner,
-          path: `${name}${at}.${inner.path}`,
-          field: `${contract.desc.name}${at}.${inner.field}`,
+          path: `${name}${at.path}.${inner.path}`,
+          field: `${contract.desc.name}${at.field}.${inner.field}`,
         });
     };
   }
@@ -296,7 +299,7 @@ const compileElement = (
   return (value, at, violations) => {
     const found: Violation[] = [];
     check(value, found);
-    for (const inner of found) violations.push({ ...inner, path: inner.path + at, field: inner.field + at });
+    for (const inner of found) violations.push({ ...inner, path: inner.path + at.path, field: inner.field + at.field });
   };
 };
 

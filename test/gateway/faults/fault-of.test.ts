@@ -105,8 +105,8 @@ describe("a refusal of a service", () => {
       __type: "ValidationException",
       message: expect.any(String),
       Message:
-        "2 validation errors detected: Value '0' at 'DefaultExpirationDays' failed to satisfy constraint: Member must have value greater than or equal to 1; " +
-        "Value 'fr' at 'Languages[0]' failed to satisfy constraint: Member must satisfy enum value set: [en, de]",
+        "2 validation errors detected: Value '0' at 'defaultExpirationDays' failed to satisfy constraint: Member must have value greater than or equal to 1; " +
+        "Value 'fr' at 'languages.1.member' failed to satisfy constraint: Member must satisfy enum value set: [en, de]",
     });
   });
 });
