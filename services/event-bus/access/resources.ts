@@ -18,7 +18,7 @@ import {
   parseTaggedArn,
   ruleArn,
 } from "../domain/arns.ts";
-import { ErrorReason, fault } from "../faults.ts";
+import { taggedNotFound } from "../domain/tags.ts";
 import { findApiDestination } from "../store/api-destination.ts";
 import { findBus } from "../store/bus.ts";
 import { findConnection } from "../store/connection.ts";
@@ -108,8 +108,7 @@ export class ResourceFinder {
     if (named === undefined) return { arn: text, ownerAccountId: caller.accountId };
     const { bus, rule } = named;
     if (bus.account !== caller.accountId) {
-      const refusal = () => fault(ErrorReason.TAGGED_RESOURCE_NOT_FOUND, { resource: text });
-      return { arn: text, ownerAccountId: bus.account, refusal };
+      return { arn: text, ownerAccountId: bus.account, refusal: () => taggedNotFound(named) };
     }
     if (!asksFor("resourcetag", caller)) return { arn: text, ownerAccountId: bus.account };
     const tagged =

@@ -1,6 +1,8 @@
 import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { findReservedTagKey } from "../../kit/tags/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import type { BusReference } from "./arns.ts";
 
 /** The number of tags that one resource may have. */
 export const tagsMax = 50;
@@ -19,6 +21,21 @@ export const refuseTags = (tags: readonly Tag[]): void => {
     keys.add(key);
   }
 };
+
+/** A bus, or a rule of a bus. */
+export interface Tagged {
+  readonly bus: BusReference;
+  readonly rule: string | undefined;
+}
+
+/** The refusal to read or change the tags of what does not exist. */
+export const taggedNotFound = ({ bus, rule }: Tagged): ServiceError =>
+  fault(
+    ErrorReason.TAGGED_RESOURCE_NOT_FOUND,
+    rule === undefined
+      ? { resource: `Event bus ${bus.name}`, place: "" }
+      : { resource: `Rule ${rule}`, place: ` on EventBus ${bus.name}` },
+  );
 
 /** Tags in the order of their keys. */
 export const sortTags = (tags: readonly Tag[]): Tag[] =>

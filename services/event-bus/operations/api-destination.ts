@@ -93,7 +93,8 @@ export const updateApiDestination: Operation<"updateApiDestination"> = async (re
 /** Returns the settings of an API destination. */
 export const describeApiDestination: Operation<"describeApiDestination"> = (request, { app, caller }) =>
   app.store.read(async (reader) => {
-    const destination = await stored.getApiDestination(reader, caller.accountId, request.name);
+    const failure = "Failed to describe the api-destination(s). ";
+    const destination = await stored.getApiDestination(reader, caller.accountId, request.name, failure);
     return {
       ...(await toApiDestination(app, reader, caller.accountId, destination)),
       description: destination.description,
@@ -140,7 +141,10 @@ const refuseEndpoint = (endpoint: string): void => {
 const ownConnectionArn = async (app: Application, reader: Reader, account: string, arn: string): Promise<string> => {
   const connection = await findConnectionByArn(reader, account, arn);
   if (connection === undefined)
-    throw fault(ErrorReason.CONNECTION_NOT_FOUND, { name: parseIdentifiedArn(arn, "connection")?.name ?? arn });
+    throw fault(ErrorReason.CONNECTION_NOT_FOUND, {
+      failure: "",
+      name: parseIdentifiedArn(arn, "connection")?.name ?? arn,
+    });
   return connectionArn(app.arnScope, account, connection.name, connection.id);
 };
 

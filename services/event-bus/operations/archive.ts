@@ -131,9 +131,9 @@ export const listArchives: Operation<"listArchives"> = async (request, context) 
   const { app, caller } = context;
   const { namePrefix, eventSourceArn, state } = request;
   refuseSeveralFilters("ListArchives", {
-    NamePrefix: namePrefix,
-    EventSourceArn: eventSourceArn,
     State: state || undefined,
+    EventSourceArn: eventSourceArn,
+    NamePrefix: namePrefix,
   });
   const page = app.pages.open(context, request, [namePrefix, eventSourceArn, String(state)]);
   const source =

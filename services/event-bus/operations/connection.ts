@@ -60,7 +60,7 @@ export const createConnection: Operation<"createConnection"> = async (request, {
     secretId: app.ids.uuid(),
     createdMs: nowMs,
     modifiedMs: nowMs,
-    authorizedMs: isOAuth ? 0n : nowMs,
+    authorizedMs: nowMs,
     secretRevision: 1n,
   };
 
@@ -84,7 +84,9 @@ export const createConnection: Operation<"createConnection"> = async (request, {
 /** Returns the settings and the state of a connection. */
 export const describeConnection: Operation<"describeConnection"> = async (request, { app, caller }) => {
   const { accountId } = caller;
-  const connection = await app.store.read((reader) => stored.getConnection(reader, accountId, request.name));
+  const connection = await app.store.read((reader) =>
+    stored.getConnection(reader, accountId, request.name, "Failed to describe the connection(s). "),
+  );
   const parameters = openSecret(app.keyring, accountId, connection);
   return {
     ...toConnection(app, accountId, connection),

@@ -144,9 +144,9 @@ export const listReplays: Operation<"listReplays"> = async (request, context) =>
   const { namePrefix, eventSourceArn, state } = request;
   const isFrom = sourceFilter(eventSourceArn, access.revision);
   refuseSeveralFilters("ListReplays", {
-    NamePrefix: namePrefix,
-    EventSourceArn: eventSourceArn,
     State: state || undefined,
+    EventSourceArn: eventSourceArn,
+    NamePrefix: namePrefix,
   });
   const page = app.pages.open(context, request, [namePrefix, eventSourceArn, String(state)]);
   const options = { namePrefix: namePrefix ?? "", after: page.after, limit: page.lookFor };

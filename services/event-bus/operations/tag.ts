@@ -11,9 +11,9 @@
 import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Operation, OperationContext } from "../application.ts";
-import type { BusReference } from "../domain/arns.ts";
 import { parseTaggedArn } from "../domain/arns.ts";
-import { addTags, refuseTags, removeTags, tagsMax } from "../domain/tags.ts";
+import type { Tagged } from "../domain/tags.ts";
+import { addTags, refuseTags, removeTags, taggedNotFound, tagsMax } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { findBus, putBus } from "../store/bus.ts";
 import { findRule, putRule } from "../store/rule.ts";
@@ -45,13 +45,6 @@ export const listTagsForResource: Operation<"listTagsForResource"> = async (requ
   return { tags: await context.app.store.read((reader) => readTags(reader, resource)) };
 };
 
-/** A bus, or a rule of a bus. */
-interface Tagged {
-  readonly arn: string;
-  readonly bus: BusReference;
-  readonly rule: string | undefined;
-}
-
 const taggedResource = (arn: string, { caller }: OperationContext): Tagged => {
   const parsed = parseTaggedArn(arn);
   if (parsed === undefined)
@@ -59,13 +52,14 @@ const taggedResource = (arn: string, { caller }: OperationContext): Tagged => {
       parameter: "ResourceARN",
       reason: "Provided Arn is not in correct format.",
     });
-  if (parsed.bus.account !== caller.accountId) throw notFound(arn);
-  return { arn, ...parsed };
+  if (parsed.bus.account !== caller.accountId) throw taggedNotFound(parsed);
+  return parsed;
 };
 
-const readTags = async (reader: Reader, { arn, bus, rule }: Tagged): Promise<Tag[]> => {
+const readTags = async (reader: Reader, tagged: Tagged): Promise<Tag[]> => {
+  const { bus, rule } = tagged;
   const resource = rule === undefined ? await findBus(reader, bus) : await findRule(reader, bus, rule);
-  if (resource === undefined) throw notFound(arn);
+  if (resource === undefined) throw taggedNotFound(tagged);
   return resource.tags;
 };
 
@@ -78,5 +72,3 @@ const writeTags = async (transaction: Transaction, { bus, rule }: Tagged, tags: 
   const present = await findRule(transaction, bus, rule);
   if (present !== undefined) await putRule(transaction, bus, { ...present, tags });
 };
-
-const notFound = (resource: string): Error => fault(ErrorReason.TAGGED_RESOURCE_NOT_FOUND, { resource });

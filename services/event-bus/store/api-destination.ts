@@ -32,14 +32,15 @@ export const findKeptApiDestination = (
   name: string,
 ): Readonly<ApiDestinationRecord> | undefined => store.findKept(apiDestinations, [account, name]);
 
-/** The API destination. Throws API_DESTINATION_NOT_FOUND. */
+/** The API destination. Throws API_DESTINATION_NOT_FOUND, whose text begins with the failure. */
 export const getApiDestination = async (
   reader: Reader,
   account: string,
   name: string,
+  failure = "",
 ): Promise<ApiDestinationRecord> => {
   const destination = await findApiDestination(reader, account, name);
-  if (destination === undefined) throw fault(ErrorReason.API_DESTINATION_NOT_FOUND, { name });
+  if (destination === undefined) throw fault(ErrorReason.API_DESTINATION_NOT_FOUND, { failure, name });
   return destination;
 };
 

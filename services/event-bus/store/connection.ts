@@ -13,10 +13,15 @@ import { listByName } from "./named-records.ts";
 export const findConnection = (reader: Reader, account: string, name: string): Promise<ConnectionRecord | undefined> =>
   reader.get(connections, [account, name]);
 
-/** The connection. Throws CONNECTION_NOT_FOUND. */
-export const getConnection = async (reader: Reader, account: string, name: string): Promise<ConnectionRecord> => {
+/** The connection. Throws CONNECTION_NOT_FOUND, whose text begins with the failure. */
+export const getConnection = async (
+  reader: Reader,
+  account: string,
+  name: string,
+  failure = "",
+): Promise<ConnectionRecord> => {
   const connection = await findConnection(reader, account, name);
-  if (connection === undefined) throw fault(ErrorReason.CONNECTION_NOT_FOUND, { name });
+  if (connection === undefined) throw fault(ErrorReason.CONNECTION_NOT_FOUND, { failure, name });
   return connection;
 };
 

@@ -65,8 +65,10 @@ describe("createApiDestination, describeApiDestination, listApiDestinations, upd
     );
     expect(await create({ connectionArn: gone })).toBe("CONNECTION_NOT_FOUND: Connection 'gone' does not exist.");
     expect(await create({})).toBe("API_DESTINATION_ALREADY_EXISTS: An api-destination 'till' already exists.");
+    expect(await refusalOf(client.describeApiDestination({ name: "gone" }))).toBe(
+      "API_DESTINATION_NOT_FOUND: Failed to describe the api-destination(s). An api-destination 'gone' does not exist.",
+    );
     const missing = "API_DESTINATION_NOT_FOUND: An api-destination 'gone' does not exist.";
-    expect(await refusalOf(client.describeApiDestination({ name: "gone" }))).toBe(missing);
     expect(await refusalOf(client.updateApiDestination({ name: "gone", connectionArn: gone }))).toBe(missing);
     expect(await refusalOf(client.deleteApiDestination({ name: "gone" }))).toBe(missing);
   });

@@ -105,7 +105,7 @@ describe("an archive", () => {
       "EVENT_BUS_NOT_FOUND: Event bus orders does not exist.",
     );
     expect(await refusalOf(client.listArchives({ namePrefix: "a", eventSourceArn: defaultBus }))).toBe(
-      "SEVERAL_FILTERS: At most one filter is allowed for ListArchives. Use either : NamePrefix, EventSourceArn, State.",
+      "SEVERAL_FILTERS: At most one filter is allowed for ListArchives. Use either : State, EventSourceArn, or NamePrefix.",
     );
   });
 

@@ -80,6 +80,7 @@ describe("createConnection", () => {
     const { client, app } = await startHarness();
     const made = await client.createConnection(oauth(`${receiver.url}/token`));
     expect(made.connectionState).toBe(ConnectionState.AUTHORIZING);
+    expect((await client.describeConnection({ name: "shop" })).lastAuthorizedTime).toEqual(made.creationTime);
     await app.jobs.idle();
     expect((await client.describeConnection({ name: "shop" })).connectionState).toBe(ConnectionState.AUTHORIZED);
     expect(receiver.received.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`)).toEqual([
@@ -134,7 +135,7 @@ describe("listConnections and deleteConnection", () => {
     const deleted = await client.deleteConnection({ name: "shop" });
     expect(deleted.connectionState).toBe(ConnectionState.DELETING);
     expect(await refusalOf(client.describeConnection({ name: "shop" }))).toBe(
-      "CONNECTION_NOT_FOUND: Connection 'shop' does not exist.",
+      "CONNECTION_NOT_FOUND: Failed to describe the connection(s). Connection 'shop' does not exist.",
     );
     expect(await refusalOf(client.deleteConnection({ name: "shop" }))).toBe(
       "CONNECTION_NOT_FOUND: Connection 'shop' does not exist.",

@@ -107,7 +107,7 @@ describe("listReplays", () => {
   test("takes one filter at most", async () => {
     const { client } = await startHarness();
     expect(await refusalOf(client.listReplays({ namePrefix: "a", state: ReplayState.RUNNING }))).toBe(
-      "SEVERAL_FILTERS: At most one filter is allowed for ListReplays. Use either : NamePrefix, EventSourceArn, State.",
+      "SEVERAL_FILTERS: At most one filter is allowed for ListReplays. Use either : State, EventSourceArn, or NamePrefix.",
     );
     expect((await client.listReplays({ namePrefix: "a" })).replays).toEqual([]);
   });

@@ -45,9 +45,11 @@ describe("tags", () => {
     ],
     [
       "arn:aws:events:us-east-1:111111111111:event-bus/default",
-      "TAGGED_RESOURCE_NOT_FOUND: Resource arn:aws:events:us-east-1:111111111111:event-bus/default does not exist.",
+      "TAGGED_RESOURCE_NOT_FOUND: Event bus default does not exist.",
     ],
-    [`${prefix}:rule/gone`, `TAGGED_RESOURCE_NOT_FOUND: Resource ${prefix}:rule/gone does not exist.`],
+    [`${prefix}:event-bus/gone`, "TAGGED_RESOURCE_NOT_FOUND: Event bus gone does not exist."],
+    [`${prefix}:rule/gone`, "TAGGED_RESOURCE_NOT_FOUND: Rule gone does not exist on EventBus default."],
+    [`${prefix}:rule/orders/gone`, "TAGGED_RESOURCE_NOT_FOUND: Rule gone does not exist on EventBus orders."],
     [`${prefix}:event-bus/default`, "answered"],
   ])("of the resource %s end as %s", async (resourceArn, refusal) => {
     const { client } = await startHarness({ works: false });
