@@ -1,9 +1,9 @@
-import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { mayForward } from "../access/put-access.ts";
 import type { Application } from "../application.ts";
 import { busArn, parseBusArn } from "../domain/arns.ts";
+import { originRegion, withOriginRegion } from "../domain/origin-region.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { readPath } from "../json/json-path.ts";
 import { findBus } from "../store/bus.ts";
@@ -13,7 +13,7 @@ import type { Connector } from "./connector.ts";
 /**
  * Puts events, with the target's input as their detail if it names one, on another bus of the account, or on a bus of
  * another account whose policy allows it, in the transaction that ends the delivery, so exactly once; and on a bus of
- * another region by a call of it, at least once. In the region an event keeps its id, account and region. It passes
+ * another region by a call of it, at least once. It keeps its account and region, and in its region its id. It passes
  * through a limited number of buses and to one other region, so that rules which feed each other do not loop for ever.
  */
 export const eventBusConnector =
@@ -29,11 +29,11 @@ export const eventBusConnector =
     const bus = parseBusArn(target.arn) ?? { account, name: target.arn };
     const region = parseArn(target.arn)?.region;
     if (region !== undefined && region !== app.arnScope.region) {
-      const origin = originOf(event);
+      const origin = originRegion(event.traceHeader);
       if (origin !== undefined)
         return { kind: "failed", code: "THIRD_REGION_HOP_DETECTED", message: `The event came from ${origin}.` };
       const resources = event.endpointArn === undefined ? event.resources : [...event.resources, event.endpointArn];
-      const traceHeader = [event.traceHeader, `Origin=${app.arnScope.region}`].filter(Boolean).join(";");
+      const traceHeader = withOriginRegion(event.traceHeader, app.arnScope.region);
       const outcome = await app.regions.put(region, target.arn, { ...event, resources, traceHeader }, signal);
       return "eventId" in outcome ? { kind: "delivered" } : outcome;
     }
@@ -89,7 +89,3 @@ const detailOf = (input: string): string | undefined => {
   const detail = readPath(input, "$.detail");
   return isObject(detail) ? detail : input;
 };
-
-/** The region from which an event was sent to this one, as its trace header says; so that no two regions loop. */
-const originOf = ({ traceHeader }: EventRecord): string | undefined =>
-  /(?:^|;)Origin=([a-z0-9-]+)/.exec(traceHeader ?? "")?.[1];

@@ -16,7 +16,8 @@
  * event. The id is looked for and recorded in the transaction that puts the event.
  *
  * Entries for a global endpoint are put in its first region while that is healthy, and otherwise in the second: here,
- * or by a call of the other region, and here if that cannot be reached. An entry for a bus of the account that does not
+ * or by a call of the other region, and here if that cannot be reached. With replication the other of the two regions
+ * is given a copy. An entry for a bus of the account that does not
  * exist is accepted, stored and not delivered.
  *
  * TestEventPattern checks, in order:
@@ -29,12 +30,13 @@ import type { PutEventsRequestEntry } from "../../../gen/quartet/eventbus/v1/eve
 import type { RequestHeaders } from "../../kit/server/request-headers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { mayUseReservedSource } from "../access/put-access.ts";
-import type { Operation, OperationContext } from "../application.ts";
+import type { Application, Operation, OperationContext } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseBusReference } from "../domain/arns.ts";
 import { parseRequestPattern } from "../domain/pattern.ts";
 import type { EndpointRoute } from "../delivery/endpoint-route.ts";
 import { endpointRoute } from "../delivery/endpoint-route.ts";
+import { originRegion, withOriginRegion } from "../domain/origin-region.ts";
 import type { EntryRefusal } from "../domain/put-entry.ts";
 import { entriesBytesMax, entryBytes, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
@@ -104,6 +106,7 @@ const putByRoute = async (
   if (route === undefined || route.isHere) return putInParts(entries, context, route);
   const { signal } = context;
   const results: CheckedEntry[] = [];
+  const copies: AcceptedEntry[] = [];
   for (const entry of entries) {
     const remote =
       "event" in entry
@@ -115,12 +118,25 @@ const putByRoute = async (
           )
         : undefined;
     if (remote === undefined) results.push(entry);
-    else if ("eventId" in remote && "event" in entry)
-      results.push({ ...entry, event: { ...entry.event, id: remote.eventId } });
-    else results.push(...(await putInParts([entry], context, route)));
+    else if ("eventId" in remote && "event" in entry) {
+      const event = { ...entry.event, id: remote.eventId };
+      results.push({ ...entry, event });
+      if (route.replicating.replication !== undefined) copies.push({ ...entry, event: replicaOf(event, route) });
+    } else results.push(...(await putInParts([entry], context, route)));
   }
+  // The other region does not know that its events came by the endpoint, so the copies of this one are made here.
+  if (copies.length > 0) await putInParts(copies, context, undefined);
   return results;
 };
+
+/** The copy of an event that was put in the other region. */
+const replicaOf = (event: NewEvent, { region, endpointArn }: EndpointRoute): NewEvent => ({
+  ...event,
+  region,
+  endpointArn: undefined,
+  resources: [...event.resources, endpointArn],
+  traceHeader: withOriginRegion(event.traceHeader, region),
+});
 
 /**
  * Puts the accepted events in as few transactions as possible: in one, unless many targets have large inputs. If a
@@ -223,7 +239,7 @@ const checkEntry = (
       source: entry.source ?? "",
       account: caller.accountId,
       timeMs: BigInt(entry.time === undefined ? app.clock.now() : timestampMs(entry.time)),
-      region: app.arnScope.region,
+      region: regionOf(entry, app),
       resources: entry.resources,
       detail: entry.detail ?? "",
       traceHeader: entry.traceHeader,
@@ -231,6 +247,12 @@ const checkEntry = (
       hops: 0,
     },
   };
+};
+
+/** The region in which an event was first put: a known one from which it was sent here, or this one. */
+const regionOf = ({ traceHeader }: PutEventsRequestEntry, { regions, arnScope }: Application): string => {
+  const origin = originRegion(traceHeader);
+  return origin !== undefined && regions.has(origin) ? origin : arnScope.region;
 };
 
 /** The members that every event has. */

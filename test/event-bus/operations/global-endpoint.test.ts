@@ -98,13 +98,30 @@ describe("a global endpoint", () => {
     await idle();
     expect(arrived()).toEqual([1, 1]);
     const events = tills.map(
-      ({ received }) => JSON.parse(received[0]?.body.toString() ?? "") as { resources: string[] },
+      ({ received }) => JSON.parse(received[0]?.body.toString() ?? "") as { resources: string[]; region: string },
     );
     expect(events.map(({ resources }) => resources)).toEqual([[], [arn]]);
+    expect(events.map(({ region }) => region)).toEqual(["us-east-1", "us-east-1"]);
     await first.client.updateEndpoint({ name: "shop", replicationConfig: { state: ReplicationState.DISABLED } });
     await put(first, endpointId);
     await idle();
     expect(arrived()).toEqual([2, 1]);
+  });
+
+  test("with replication copies events that are put in the region that does not serve them, too", async () => {
+    const { first, second, tills, check, idle, arrived } = await startRegions();
+    for (const { client } of [first, second]) await client.createEndpoint(settings(ReplicationState.ENABLED));
+    const { endpointId, arn } = await second.client.describeEndpoint({ name: "shop" });
+    await check(true);
+    await put(second, endpointId);
+    await idle();
+    expect(arrived()).toEqual([1, 1]);
+    const copy = JSON.parse(tills[1]?.received[0]?.body.toString() ?? "") as { resources: string[]; region: string };
+    expect([copy.resources, copy.region]).toEqual([[arn], "us-east-1"]);
+    await check(false);
+    await put(first, endpointId);
+    await idle();
+    expect(arrived()).toEqual([2, 2]);
   });
 
   test("puts events where it is called when the other region cannot be reached", async () => {
@@ -205,7 +222,7 @@ describe("createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and de
 
 describe("a bus of another region as a target", () => {
   test("receives the events, and does not send them back", async () => {
-    const { first, second, idle, arrived } = await startRegions();
+    const { first, second, tills, idle, arrived } = await startRegions();
     for (const [harness, region] of [
       [first, "us-west-2"],
       [second, "us-east-1"],
@@ -220,6 +237,8 @@ describe("a bus of another region as a target", () => {
     });
     await idle();
     expect(arrived()).toEqual([1, 1]);
+    const sent = JSON.parse(tills[1]?.received[0]?.body.toString() ?? "") as { region: string };
+    expect(sent.region).toBe("us-east-1");
     expect((await second.deadLetters()).map(({ letter }) => letter.errorCode)).toEqual(["THIRD_REGION_HOP_DETECTED"]);
   });
 });
