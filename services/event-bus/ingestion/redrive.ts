@@ -2,6 +2,7 @@ import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { deleteDeadLetter, findDeadLetterById } from "../store/dead-letter.ts";
+import { findRule, findTarget } from "../store/rule.ts";
 import { deliverToRule, ingestEvent, openBus } from "./ingest.ts";
 
 /**
@@ -15,8 +16,9 @@ type Redriven =
 
 /**
  * Delivers a dead letter again, or puts an event that failed on its bus or in an archive there again, and deletes the
- * letter. Throws NamedKeyError, before it has written anything, while the key of such an event, or of one for a target
- * with an order, cannot be used.
+ * letter. It goes to its target as the rule has it now, so that a wrong input or role can be mended, or to the letter's
+ * own if the rule has it no more. Throws NamedKeyError, before it has written anything, while the key of such an event,
+ * or of one for a target with an order, cannot be used.
  */
 export const redriveDeadLetter = async (
   app: Application,
@@ -41,9 +43,12 @@ const ingestAgain = async (
   const bus = { account, name };
   if (event === undefined) return { kind: "ingested", bytes: 0 } as const;
   if (target !== undefined) {
-    const isOrdered = target.orderedDelivery !== undefined;
+    const present = await findTarget(transaction, bus, rule, target.id);
+    const roleArn = present === undefined ? ruleRoleArn : (await findRule(transaction, bus, rule))?.roleArn;
+    const targets = [present ?? target];
+    const isOrdered = targets[0]?.orderedDelivery !== undefined;
     const key = isOrdered ? { opened: await app.sealing.open(transaction, account, event) } : {};
-    return deliverToRule(app, transaction, bus, { event, ...key, rule, ruleRoleArn, targets: [target] });
+    return deliverToRule(app, transaction, bus, { event, ...key, rule, ruleRoleArn: roleArn, targets });
   }
   const opened = await app.sealing.open(transaction, account, event);
   // An event that one archive could not keep has had its deliveries.

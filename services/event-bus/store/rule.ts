@@ -51,6 +51,14 @@ export const deleteRule = async (transaction: Transaction, bus: BusReference, na
   await recordChange(transaction, bus, name, -1);
 };
 
+/** A target of a rule, or undefined. */
+export const findTarget = async (
+  reader: Reader,
+  { account, name }: BusReference,
+  rule: string,
+  id: string,
+): Promise<Target | undefined> => (await reader.get(targets, [account, name, rule, id]))?.target;
+
 /** At most `limit` targets of a rule, by id. */
 export const listTargets = async (
   reader: Reader,

@@ -144,6 +144,26 @@ describe("a delivery", () => {
     expect(shop.till.received).toHaveLength(2);
   });
 
+  test("keeps the input and role of the moment of its event, and follows what its target names", async () => {
+    const { client, app, clock } = await startHarness();
+    let isOpen = false;
+    const shop = await openShop(client, {
+      answer: () => ({ status: isOpen ? 200 : 503 }),
+      target: { input: '{"was":1}' },
+    });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    const target = { id: "till", arn: shop.destinationArn };
+    const roleArn = `arn:aws:iam::${ownerAccount}:role/unknown`;
+    await client.putTargets({ rule: "sales", targets: [{ ...target, input: '{"is":2}', roleArn }] });
+    await client.updateApiDestination({ name: "till", invocationEndpoint: `${shop.till.url}/moved` });
+    isOpen = true;
+    clock.advance(1_000);
+    await app.jobs.idle();
+    const received = shop.till.received.map(({ url, body }) => `${url} ${body.toString()}`);
+    expect(received).toEqual(['/till {"was":1}', '/moved {"was":1}']);
+  });
+
   test("is spaced by the rate limit of its destination, and none is dropped", async () => {
     const { client, app, clock, deadLetters } = await startHarness();
     const shop = await openShop(client, {

@@ -57,4 +57,31 @@ describe("dead letters", () => {
     expect(shop.till.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)).toEqual([id, id]);
     expect((await client.listDeadLetters({})).deadLetters).toEqual([]);
   });
+
+  test("are redriven to the target as the rule has it then, and to the former one if it is removed", async () => {
+    const { client, app } = await startHarness();
+    const inputOf = (inputTemplate: string) => ({
+      inputTransformer: { inputPathsMap: { n: "$.detail.n" }, inputTemplate },
+    });
+    const broken = inputOf('{"n":"<n>}');
+    const shop = await openShop(client, { target: broken });
+    const redrive = async (): Promise<number> => {
+      await app.jobs.idle();
+      const { deadLetters } = await client.listDeadLetters({});
+      await client.redriveDeadLetters({ ids: deadLetters.map(({ id }) => id) });
+      await app.jobs.idle();
+      return (await client.listDeadLetters({})).deadLetters.length;
+    };
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    const mended = { id: "till", arn: shop.destinationArn, ...inputOf('{"n":<n>}') };
+    await client.putTargets({ rule: "sales", targets: [mended] });
+    expect(await redrive()).toBe(0);
+    expect(shop.till.received.map(({ body }) => body.toString())).toEqual(['{"n":1}']);
+    await client.putTargets({ rule: "sales", targets: [{ ...mended, ...broken }] });
+    await shop.sell({ n: 2 });
+    await app.jobs.idle();
+    await client.removeTargets({ rule: "sales", ids: ["till"] });
+    expect(await redrive()).toBe(1);
+  });
 });

@@ -5603,7 +5603,8 @@ export const EventBusService: GenService<{
     output: typeof PutRuleResponseSchema;
   },
   /**
-   * Adds targets to a rule or replaces those of the same id. Repeating is safe.
+   * Adds targets to a rule or replaces those of the same id. Deliveries that wait keep the target that they had when
+   * their event was put, with its input and role; dead letters that are redriven go to the new one. Repeating is safe.
    *
    * @generated from rpc quartet.eventbus.v1.EventBusService.PutTargets
    */
@@ -5613,8 +5614,9 @@ export const EventBusService: GenService<{
     output: typeof PutTargetsResponseSchema;
   },
   /**
-   * Delivers dead letters again, each with the retry policy of its target from the beginning, and removes them. Ids
-   * that are not there are passed over, so repeating is safe. The public API has no such operation.
+   * Delivers dead letters again, each to its target as the rule has it now (or as it was, if it is removed), with the
+   * retry policy from the beginning, and removes them. Ids that are not there are passed over, so repeating is safe.
+   * The public API has no such operation.
    *
    * @generated from rpc quartet.eventbus.v1.EventBusService.RedriveDeadLetters
    */
