@@ -1,17 +1,25 @@
-"""Targets of the event bus in other services, as moto implements these."""
+"""Targets of the event bus in other services, as moto implements these, and signed webhooks and CloudEvents."""
 
 import base64
+import http.server
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 
 import boto3
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from cloudevents.core.bindings import http as cloud_events
+from cloudevents.core.v1.event import CloudEvent
+from standardwebhooks.webhooks import Webhook
 
 import stock
 from system import System
@@ -19,6 +27,7 @@ from system import System
 ACCOUNT = "000000000000"
 REGION = stock.REGION
 WAIT_SECONDS_MAX = 60
+WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 SERVICES = ["sqs", "sns", "lambda", "kinesis", "logs", "firehose", "states"]
 
 
@@ -67,9 +76,39 @@ def moto(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bus_system(moto):
+def webhook():
+    """The server of a webhook; `received` are the headers, by names in lower case, and the body of each request."""
+
+    class Receiver(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            self.server.received.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        server.received = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def bus_system(moto, webhook):
     endpoint = {"url": moto, "accessKeyId": "AKIAEXAMPLE", "secretAccessKey": "example"}
-    running = System({"eventBus": {"connectors": {name: endpoint for name in SERVICES}, "unknownRoles": "allow"}})
+    hook = {"url": f"http://127.0.0.1:{webhook.server_port}/hook", "secret": WEBHOOK_SECRET}
+    running = System(
+        {
+            "eventBus": {
+                "connectors": {name: endpoint for name in SERVICES},
+                "brokers": {f"{ACCOUNT}/hook": hook},
+                "unknownRoles": "allow",
+            }
+        }
+    )
     yield running
     running.stop()
 
@@ -231,3 +270,53 @@ def test_an_event_for_a_missing_queue_is_a_letter_in_the_queue_for_dead_letters(
     assert attributes["TARGET_ARN"] == missing
     assert attributes["RULE_ARN"] == arn("events", f"rule/{unique}")
     assert attributes["ERROR_CODE"] == "NO_RESOURCE"
+
+
+def signed_post(system, path: str, headers: dict[str, str], body: bytes) -> dict:
+    """What the gateway answers to a request that is signed for the event bus."""
+    key = system.credentials()
+    request = AWSRequest("POST", system.urls["gateway"] + path, data=body, headers=headers)
+    SigV4Auth(Credentials(key["accessKeyId"], key["secretAccessKey"]), "events", REGION).add_auth(request)
+    sent = urllib.request.Request(request.url, data=body, headers=dict(request.headers), method="POST")
+    return json.loads(urllib.request.urlopen(sent, timeout=20).read())
+
+
+def webhooks_from(webhook, source: str) -> list:
+    """The requests of one source, each with a signature that the library of Standard Webhooks accepts."""
+    received = [call for call in webhook.received if source in call[1].decode() + repr(call[0])]
+    for headers, body in received:
+        Webhook(WEBHOOK_SECRET).verify(body, headers)
+    return received
+
+
+def test_a_webhook_is_signed_as_the_library_verifies(events, webhook, unique):
+    event_id = sell(events, unique, Arn=arn("events", "broker/hook"))
+    [(_, body)] = eventually(lambda: webhooks_from(webhook, unique), "the webhook is called")
+    assert json.loads(body)["id"] == event_id
+
+
+@pytest.mark.parametrize("accepted", [cloud_events.to_structured_event, cloud_events.to_binary_event])
+@pytest.mark.parametrize("delivered", ["STRUCTURED", "BINARY"])
+def test_the_sdk_reads_the_cloud_event_that_it_sent(bus_system, events, webhook, unique, accepted, delivered):
+    sent = CloudEvent(
+        {
+            "specversion": "1.0",
+            "id": "1-\u00f6",
+            "source": f"https://example.com/{unique}",
+            "type": "com.example.sale",
+            "subject": "two words",
+            "datacontenttype": "application/json",
+            "shop": "\u0141\u00f3d\u017a",
+        },
+        {"n": 7, "currency": "\u20ac"},
+    )
+    events.put_rule(Name=unique, EventPattern=json.dumps({"source": [sent.get_source()]}))
+    target = {"Id": "t", "Arn": arn("events", "broker/hook"), "CloudEventParameters": {"ContentMode": delivered}}
+    put_targets = {"content-type": "application/x-amz-json-1.1", "x-amz-target": "AWSEvents.PutTargets"}
+    # The models of boto3 do not have this member of targets.
+    signed_post(bus_system, "/", put_targets, json.dumps({"Rule": unique, "Targets": [target]}).encode())
+    message = accepted(sent)
+    signed_post(bus_system, "/event-bus/cloudevents", message.headers, message.body)
+    [(headers, body)] = eventually(lambda: webhooks_from(webhook, unique), "the webhook is called")
+    received = cloud_events.from_http_event(cloud_events.HTTPMessage(headers=headers, body=body))
+    assert (received.get_attributes(), received.get_data()) == (sent.get_attributes(), sent.get_data())
