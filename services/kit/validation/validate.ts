@@ -242,7 +242,7 @@ const compileList = (
     if (isUnique && new Set(items).size !== items.length)
       violations.push({ ...pathOf(contract, names), description: mustBeUnique, ...shown(value) });
     if (item === undefined) return;
-    items.forEach((entry, index) => item(entry, { path: names.element(index), field: `[${index}]` }, violations));
+    items.forEach((entry, index) => item(entry, index, violations));
   };
 };
 
@@ -263,8 +263,7 @@ const compileMap = (
     for (const [key, entry] of entries) {
       const wrong = keys?.(key);
       if (wrong !== undefined) violations.push({ ...pathOf(contract, names), description: wrong, ...shown(key) });
-      const at = isSensitive ? "" : `.${quoteKey(key)}`;
-      item?.(entry, { path: at, field: at }, violations);
+      item?.(entry, isSensitive ? "" : `.${quoteKey(key)}`, violations);
     }
   };
 };
@@ -272,8 +271,10 @@ const compileMap = (
 /** A map key as a path shows it; a path stays short whatever the key. */
 const quoteKey = (key: string): string => (key.length <= 64 ? key : `${key.slice(0, 64)}…`);
 
-/** Checks one element; `at` is what names it behind the list or map. */
-type ElementCheck = (value: unknown, at: Pick<Violation, "path" | "field">, violations: Violation[]) => void;
+/** Checks one element: of a list at an index, or of a map, whose name is what stands behind the map's. */
+type ElementCheck = (value: unknown, at: number | string, violations: Violation[]) => void;
+
+const behindName = (at: number | string, names: WireNames): string => (typeof at === "number" ? names.element(at) : at);
 
 const compileElement = (
   contract: FieldContract,
@@ -289,8 +290,8 @@ const compileElement = (
       for (const inner of validator(value as Message))
         violations.push({
           ...inner,
-          path: `${name}${at.path}.${inner.path}`,
-          field: `${contract.desc.name}${at.field}.${inner.field}`,
+          path: `${name}${behindName(at, names)}.${inner.path}`,
+          field: `${contract.desc.name}${behindName(at, documentedNames)}.${inner.field}`,
         });
     };
   }
@@ -299,7 +300,10 @@ const compileElement = (
   return (value, at, violations) => {
     const found: Violation[] = [];
     check(value, found);
-    for (const inner of found) violations.push({ ...inner, path: inner.path + at.path, field: inner.field + at.field });
+    for (const inner of found) {
+      const path = inner.path + behindName(at, names);
+      violations.push({ ...inner, path, field: inner.field + behindName(at, documentedNames) });
+    }
   };
 };
 
