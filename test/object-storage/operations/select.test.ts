@@ -22,11 +22,12 @@ const query: SelectInit = {
 };
 const people = "id,name\n1,Ann\n2,Bob\n3,Cid\n";
 
-/** The events of a query, each as a text. */
+/** The events of a query, each as a text, but for those that only say that it goes on, which come on a busy machine. */
 const eventsOf = async (harness: Harness, members: SelectInit, options = as(alice)): Promise<string[]> => {
   const events: string[] = [];
   for await (const { event } of harness.client.selectObjectContent({ ...query, ...members }, options)) {
     const { case: kind, value } = event!.event;
+    if (kind === "cont") continue;
     const details =
       kind === "records"
         ? Buffer.from(value.payload!).toString("utf8")

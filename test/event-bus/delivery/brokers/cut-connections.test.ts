@@ -29,6 +29,8 @@ import {
 
 /** More answers than any exchange of these tests has. */
 const answersMax = 7;
+/** How long a message may take whose outcome does not depend on how far the connection came, however busy the machine is. */
+const certainMs = 60_000;
 
 /** How a connection ends instead of an answer. */
 const cuts: readonly ((client: Socket, answer: Buffer) => void)[] = [
@@ -113,10 +115,10 @@ describe.each(Object.entries(kinds))(
       async () => {
         const server = await start();
         onTestFinished(() => server.stop());
-        const outcomesAfter = async (answers: number, cut: (typeof cuts)[number]) => {
+        const outcomesAfter = async (answers: number, cut: (typeof cuts)[number], limitMs: number) => {
           const url = `${kind}://127.0.0.1:${await startRelay(server, answers, cut)}`;
           const broker = brokerOf("000000000000/main", { url, ...login });
-          const connections = new BrokerConnections({ log: silentLogger, limitMs: 1_000, messagesMax: 10 });
+          const connections = new BrokerConnections({ log: silentLogger, limitMs, messagesMax: 10 });
           const message = { place, key: "", body: "1", contentType: "application/json", attributes: [] };
           const publish = async (id: string) =>
             (await connections.publish(broker, { id, ...message }, new AbortController().signal))?.code;
@@ -125,12 +127,12 @@ describe.each(Object.entries(kinds))(
           return outcome;
         };
         for (const cut of cuts) {
-          expect(await outcomesAfter(0, cut)).toBe("CONNECTION_FAILURE");
+          expect(await outcomesAfter(0, cut, certainMs)).toBe("CONNECTION_FAILURE");
           for (let answers = 1; answers <= answersMax; answers += 1)
             expect(["CONNECTION_FAILURE", "TIMEOUT", "THROTTLING", accepted]).toContain(
-              await outcomesAfter(answers, cut),
+              await outcomesAfter(answers, cut, 1_000),
             );
-          expect(await outcomesAfter(1_000, cut)).toBe(accepted);
+          expect(await outcomesAfter(1_000, cut, certainMs)).toBe(accepted);
         }
       },
       240_000,
