@@ -1,6 +1,8 @@
-import { mergeConfig } from "vitest/config";
+import { defineConfig } from "vitest/config";
 
-import base from "../../vitest.config.ts";
+import { settings } from "../../vitest.config.ts";
 
-/** The tests with the recording of what they run. */
-export default mergeConfig(base, { test: { setupFiles: ["test/mutate/reach-setup.ts"] } });
+/** The tests, each file in a process of its own, with the recording of what they run. */
+export default defineConfig({
+  test: { ...settings, include: ["test/**/*.test.ts"], setupFiles: ["test/mutate/reach-setup.ts"] },
+});
