@@ -27,4 +27,5 @@ mkdir -p "$cache/stubs"
   --proto_path=. --python_out="$cache/stubs" --grpc_python_out="$cache/stubs")
 
 cd "$here"
-exec "$python" -m pytest -p no:cacheprovider "$@"
+# Two workers, each with a system of its own; the tests of a file stay together.
+exec "$python" -m pytest -p no:cacheprovider -n 2 --dist loadfile "$@"
