@@ -14,7 +14,7 @@ import type { CustomerKey } from "../encryption/customer-key.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { StoredVersion } from "../store/object.ts";
-import { findCurrent, findCurrentRow, findVersion, rangesOf } from "../store/object.ts";
+import { findCurrent, findVersion, rangesOf } from "../store/object.ts";
 import type { ContentStore } from "./content-store.ts";
 import { openDigest } from "../../kit/digests/digest.ts";
 
@@ -33,7 +33,6 @@ export interface SourceContext extends EncryptionContextOfCall {
 export interface SourceVersion extends StoredVersion {
   /** As answers show it; undefined in a bucket that never kept versions. */
   readonly versionId: string | undefined;
-  readonly isCurrent: boolean;
 }
 
 /**
@@ -65,12 +64,7 @@ export const findSource = async (
   checkDecryption(context, bucket, found.version.encryption);
   if (!isReadable(found.version, app.clock.now()))
     throw fault(ErrorReason.OBJECT_NOT_IN_ACTIVE_TIER, { storage_class: found.version.storageClass });
-  const current = isNamed ? await findCurrentRow(reader, bucketId, key) : undefined;
-  return {
-    ...found,
-    versionId: shownVersionId(versioning, found.version),
-    isCurrent: !isNamed || Number(current?.sequence) === found.sequence,
-  };
+  return { ...found, versionId: shownVersionId(versioning, found.version) };
 };
 
 /** The source as it was when its content was read. Throws CONTENTION if it was replaced since. */

@@ -45,6 +45,10 @@ const putBucketNotification: Operation<"putBucketNotification"> = async (request
   return deletes(notification)(request, context);
 };
 
+/** A bucket with an empty set of tags has none, as after DeleteBucketTagging; the public service keeps no empty set. */
+const putBucketTagging: Operation<"putBucketTagging"> = async (request, context) =>
+  request.tagging?.tagSet.length === 0 ? deletes(tagging)(request, context) : puts(tagging)(request, context);
+
 /** Infers the types of a document's parts. */
 const document = <Kind extends DocumentKind, PutRequest, Answer extends object>(
   parts: BucketDocument<Kind, PutRequest, Answer>,
@@ -147,7 +151,7 @@ export const bucketConfigurations = {
   putBucketCors: puts(cors),
   getBucketCors: gets(cors),
   deleteBucketCors: deletes(cors),
-  putBucketTagging: puts(tagging),
+  putBucketTagging,
   getBucketTagging: gets(tagging),
   deleteBucketTagging: deletes(tagging),
   putBucketNotificationConfiguration: puts(notification),

@@ -47,7 +47,7 @@ import { putVersion } from "../store/version-change.ts";
  *  9. the source can be read, see `findSource`;
  * 10. where the copy takes the source's tags along, the caller may read them and give the copy tags;
  * 11. the source is not too large;
- * 12. a copy of a current object to itself changes something;
+ * 12. a copy of an object to itself asks for a change or names the version that it copies;
  * 13. the conditions on the destination hold.
  */
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
@@ -70,8 +70,8 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
     return source;
   });
   checkSize(found.version, app.limits.copyBytesMax);
-  if (found.isCurrent && access.source.bucket.name === access.bucket.name && access.source.key === request.key)
-    checkChange(request, found.version);
+  if (access.source.bucket.name === access.bucket.name && access.source.key === request.key)
+    checkChange(request, access.source.versionId);
   const computed = algorithm === found.version.checksum?.algorithm ? undefined : algorithm;
 
   const nowMs = app.clock.now();
@@ -161,14 +161,18 @@ const checkSize = ({ sizeBytes }: VersionRecord, copyBytesMax: number): void => 
     );
 };
 
-/** Throws INVALID_REQUEST for a copy that would leave its object as it is. */
-const checkChange = (request: CopyObjectRequest, version: VersionRecord): void => {
+/**
+ * Throws INVALID_REQUEST for a copy to itself that asks for nothing. What it names counts even where the object has it
+ * already: naming the storage class is how clients write objects again, for example under a new default encryption.
+ */
+const checkChange = (request: CopyObjectRequest, versionId: string | undefined): void => {
   const changesNothing =
+    versionId === undefined &&
     request.metadataDirective !== "REPLACE" &&
     request.taggingDirective !== "REPLACE" &&
     request.websiteRedirectLocation === undefined &&
-    !asksForEncryption(request) &&
-    (request.storageClass === undefined || request.storageClass === version.storageClass);
+    request.storageClass === undefined &&
+    !asksForEncryption(request);
   if (changesNothing)
     throw invalidRequest(
       "This copy request is illegal because it is trying to copy an object to itself without changing the object's " +

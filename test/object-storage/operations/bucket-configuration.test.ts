@@ -110,6 +110,13 @@ describe("putBucketTagging", () => {
     expect(await refusalOf(client.getBucketTagging({ bucket: "tagged" }, as(alice)))).toBe("NO_SUCH_TAG_SET");
   });
 
+  test("removes all tags with an empty set", async () => {
+    const { client } = await startWithBucket();
+    await client.putBucketTagging({ bucket, tagging: { tagSet: [{ key: "team" }] } }, as(alice));
+    await client.putBucketTagging({ bucket, tagging: { tagSet: [] } }, as(alice));
+    expect(await refusalOf(client.getBucketTagging({ bucket }, as(alice)))).toBe("NO_SUCH_TAG_SET");
+  });
+
   test.each([
     // tags, reason
     [tags(50), "answered"],

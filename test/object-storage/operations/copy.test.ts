@@ -87,6 +87,35 @@ describe("copyObject", () => {
     expect(await countFiles(harness)).toBe(1);
   });
 
+  test("writes an object again where it names the storage class that the object has, as clients do for new defaults", async () => {
+    const { harness, clock, copy } = await startWithSource();
+    const before = (await get(harness, source)).head;
+    clock.advance(60_000);
+    await copy({ key: source.key, storageClass: "STANDARD_IA" });
+    const { head, body } = await get(harness, source);
+    expect(head).toMatchObject({ eTag: before.eTag, metadata: { a: "b" }, storageClass: "STANDARD_IA" });
+    expect(Number(head.lastModified?.seconds) - Number(before.lastModified?.seconds)).toBe(60);
+    expect(body.equals(content)).toBe(true);
+  });
+
+  test("makes another version of a version that it names, of the current one too", async () => {
+    const { harness, copy } = await startWithSource();
+    await harness.client.putBucketVersioning(
+      { bucket: "photos", versioningConfiguration: { status: "Enabled" } },
+      as(alice),
+    );
+    const copySource = `photos/${source.key}?versionId=`;
+    const { versionId } = await copy({ key: source.key, copySource: `${copySource}null` });
+    await copy({ key: source.key, copySource: copySource + versionId });
+    expect(await refusalOf(copy({ key: source.key }))).toMatch(/^INVALID_REQUEST: This copy request is illegal/);
+    const { versions } = await harness.client.listObjectVersions({ bucket: "photos" }, as(alice));
+    expect(versions.map((version) => [version.key, version.isLatest])).toEqual([
+      [source.key, true],
+      [source.key, false],
+      [source.key, false],
+    ]);
+  });
+
   test("has the storage class that it asks for, in the region of its bucket, whatever its source has", async () => {
     const harness = await startWithBucket();
     const { client } = harness;
