@@ -50,15 +50,29 @@ test.each([
 const document = `{"Rules":[{"id":"1"},{"expr":"y > x"},{"id":"2","expr":"z = {}]"}],"created":"now","deep":{"Rules":[{"id":"no"}]}}
 [[1,2],[3]] "text" 4.20 null`;
 
+/** What is found in values from which the path leads to nothing: a missing record in each. */
+const missing = (count: number): string[] => Array.from({ length: count }, () => "{}");
+
 test.each([
   // query, records of the result
-  ["SELECT id FROM S3Object[*].Rules[*].id", ['{"id":"1"}', "{}", '{"id":"2"}', "{}", "{}"].slice(0, 3)],
-  ["SELECT * FROM S3Object[*].Rules[*] r", ['{"id":"1"}', '{"expr":"y > x"}', '{"id":"2","expr":"z = {}]"}']],
-  ["SELECT r.expr FROM S3Object[*].rules[1] r", ['{"expr":"y > x"}']],
-  ['SELECT * FROM S3Object[*]."rules"[1] r', []],
-  ["SELECT * FROM S3Object[*].deep.*[0] r", ['{"id":"no"}']],
+  ["SELECT id FROM S3Object[*].Rules[*].id", ['{"id":"1"}', "{}", '{"id":"2"}', ...missing(4)]],
+  ["SELECT id FROM S3Object[*].Rules[*].id WHERE id IS NOT MISSING", ['{"id":"1"}', '{"id":"2"}']],
+  [
+    "SELECT * FROM S3Object[*].Rules[*] r",
+    ['{"id":"1"}', '{"expr":"y > x"}', '{"id":"2","expr":"z = {}]"}', ...missing(4)],
+  ],
+  ["SELECT r.expr FROM S3Object[*].rules[1] r", ['{"expr":"y > x"}', ...missing(4)]],
+  ["SELECT * FROM S3Object[*].Rules[3]", missing(5)],
+  ['SELECT * FROM S3Object[*]."rules"[1] r', missing(5)],
+  ["SELECT * FROM S3Object[*].deep.*[0] r", ['{"id":"no"}', ...missing(4)]],
+  ["SELECT * FROM S3Object[*].deep.Rules[*].id.*", missing(5)],
+  ["SELECT COUNT(*) FROM S3Object[*].deep.Rules[0]", ['{"_1":5}']],
+  [
+    "SELECT * FROM S3Object[*].Rules[*] LIMIT 4",
+    ['{"id":"1"}', '{"expr":"y > x"}', '{"id":"2","expr":"z = {}]"}', "{}"],
+  ],
   ["SELECT s.deep.Rules[0].id FROM S3Object s LIMIT 1", ['{"id":"no"}']],
-  ["SELECT * FROM S3Object[*][*][*]", ["1", "2", "3"].map((value) => `{"_1":${value}}`)],
+  ["SELECT * FROM S3Object[*][*][*]", ["{}", ...["1", "2", "3"].map((value) => `{"_1":${value}}`), ...missing(3)]],
   [
     "SELECT s FROM S3Object s WHERE s.created IS MISSING",
     ['{"s":[[1,2],[3]]}', '{"s":"text"}', '{"s":4.20}', '{"s":null}'],

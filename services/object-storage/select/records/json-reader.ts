@@ -22,8 +22,8 @@ interface Container {
   /** The level of the item, or of the member that follows the name. */
   childLevel: number;
   expectsName: boolean;
-  /** Whether a member was found that the path ends at. */
-  hasRecord: boolean;
+  /** Whether the path leads on to a member or item. */
+  isFollowed: boolean;
 }
 
 const [quote, comma, colon, backslash] = [34, 44, 58, 92];
@@ -32,8 +32,9 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [91, 93, 123, 125];
 /**
  * Finds the values at a path in JSON documents that follow each other, in pieces of any length. Only a value that is a
  * record is held and parsed; of all else only strings and brackets are followed, so that a document may have any size.
- * Where the path ends with a name, what has no such member is a record that is missing. Throws JSON_PARSING_ERROR,
- * OVER_MAX_RECORD_SIZE and INVALID_TEXT_ENCODING.
+ * Where the path leads to nothing from a value on it, one record is missing there: a name or index that it has not, and
+ * a wildcard that nothing meets, yield one too. Throws JSON_PARSING_ERROR, OVER_MAX_RECORD_SIZE and
+ * INVALID_TEXT_ENCODING.
  */
 export class JsonReader {
   readonly #path: readonly PathStep[];
@@ -96,7 +97,7 @@ export class JsonReader {
       } else if (byte === quote) this.#beginString();
       else if (byte === openBrace || byte === openBracket) this.#open(byte === openBrace);
       else if (!this.#isInScalar) {
-        this.#beginValue();
+        this.#beginValue(false);
         this.#isInScalar = true;
       }
       this.#at += 1;
@@ -127,7 +128,7 @@ export class JsonReader {
     this.#endScalar();
     this.#isInString = true;
     const container = this.#containers.at(-1);
-    if (container?.isObject !== true || !container.expectsName) return this.#beginValue();
+    if (container?.isObject !== true || !container.expectsName) return this.#beginValue(false);
     container.expectsName = false;
     if (this.#recordStart === -1 && container.level !== -1) this.#nameStart = this.#at;
   }
@@ -151,42 +152,43 @@ export class JsonReader {
   }
 
   /** A value begins here: it is a record, or on the path to records, or neither. */
-  #beginValue(): void {
+  #beginValue(isContainer: boolean): void {
+    if (this.#recordStart !== -1) return;
     const container = this.#containers.at(-1);
     const level = container === undefined ? 0 : container.childLevel;
-    if (this.#recordStart !== -1 || level !== this.#path.length) return;
-    this.#recordStart = this.#at;
-    this.#recordDepth = this.#containers.length;
-    if (container !== undefined) container.hasRecord = true;
+    if (level === -1) return;
+    if (container !== undefined) container.isFollowed = true;
+    if (level === this.#path.length) {
+      this.#recordStart = this.#at;
+      this.#recordDepth = this.#containers.length;
+    } else if (!isContainer) this.#takeMissing();
   }
 
   #open(isObject: boolean): void {
     this.#endScalar();
-    this.#beginValue();
+    this.#beginValue(true);
     if (this.#containers.length === depthMax) throw refusal("JSON_PARSING_ERROR", "it is nested too deeply");
     const parent = this.#containers.at(-1);
     const isOutside = this.#recordStart === -1;
     const level = isOutside ? (parent === undefined ? 0 : parent.childLevel) : -1;
     const childLevel = !isObject && this.#leads(level, { index: 0 }) ? level + 1 : -1;
-    this.#containers.push({ isObject, level, index: 0, childLevel, expectsName: isObject, hasRecord: false });
+    this.#containers.push({ isObject, level, index: 0, childLevel, expectsName: isObject, isFollowed: false });
   }
 
   #close(isObject: boolean): void {
     const container = this.#containers.pop();
     if (container?.isObject !== isObject) throw refusal("JSON_PARSING_ERROR", "a bracket closes what is not open");
-    if (this.#recordStart === -1) this.#reportMissing(container);
-    else {
+    if (this.#recordStart === -1) {
+      if (container.level !== -1 && !container.isFollowed) this.#takeMissing();
+    } else {
       this.#at += 1;
       this.#endRecordIfHere();
       this.#at -= 1;
     }
   }
 
-  /** What has no member of the path's last name is a record that is missing. */
-  #reportMissing({ isObject, level, hasRecord }: Container): void {
-    const isLast = level !== -1 && level === this.#path.length - 1;
-    if (isLast && isObject && !hasRecord && this.#path[level]?.kind === "name" && !this.#take(undefined))
-      this.#isPaused = true;
+  #takeMissing(): void {
+    if (!this.#take(undefined)) this.#isPaused = true;
   }
 
   #nextItem(): void {
