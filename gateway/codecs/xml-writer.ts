@@ -233,7 +233,7 @@ const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling
   const writeItems = compileItems(tagsOf(field.xml.memberName ?? "member"), field, spelling);
   return (out, items, isTop) => {
     if ((items as readonly unknown[]).length === 0) {
-      if (isTop && !field.xml.isOmittedEmpty) out.text += tags.empty;
+      if (isTop ? !field.xml.isOmittedEmpty : field.isWrittenEmpty) out.text += tags.empty;
       return;
     }
     out.text += tags.opening;

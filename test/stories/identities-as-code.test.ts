@@ -4,23 +4,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import {
+  AddRoleToInstanceProfileCommand,
   AttachRolePolicyCommand,
   CreateAccessKeyCommand,
   CreateGroupCommand,
+  CreateInstanceProfileCommand,
   CreatePolicyCommand,
   CreatePolicyVersionCommand,
   CreateRoleCommand,
   CreateUserCommand,
+  DeleteInstanceProfileCommand,
   DeletePolicyCommand,
   DeletePolicyVersionCommand,
   DeleteRoleCommand,
   DetachRolePolicyCommand,
+  GetInstanceProfileCommand,
   GetPolicyCommand,
   GetPolicyVersionCommand,
   GetRoleCommand,
   IAMClient,
   ListAttachedRolePoliciesCommand,
   ListEntitiesForPolicyCommand,
+  ListInstanceProfilesCommand,
   ListInstanceProfilesForRoleCommand,
   ListPoliciesCommand,
   ListPolicyTagsCommand,
@@ -28,6 +33,7 @@ import {
   ListRolesCommand,
   ListRoleTagsCommand,
   PutUserPolicyCommand,
+  RemoveRoleFromInstanceProfileCommand,
   SetDefaultPolicyVersionCommand,
   TagPolicyCommand,
   TagRoleCommand,
@@ -92,6 +98,24 @@ test("a role is created, changed, tagged and deleted", async () => {
   const { InstanceProfiles, IsTruncated } = await iam.send(new ListInstanceProfilesForRoleCommand({ RoleName }));
   expect([InstanceProfiles, IsTruncated]).toEqual([[], false]);
   await iam.send(new DetachRolePolicyCommand({ RoleName, PolicyArn: readOnly }));
+  await iam.send(new DeleteRoleCommand({ RoleName }));
+});
+
+test("an instance profile shows its role, and an empty list without one, which scripts read without asking", async () => {
+  const [InstanceProfileName, RoleName] = ["workers", "worker"];
+  const profileOf = async () =>
+    (await iam.send(new GetInstanceProfileCommand({ InstanceProfileName }))).InstanceProfile;
+  await iam.send(new CreateRoleCommand({ RoleName, AssumeRolePolicyDocument: trust }));
+  const { InstanceProfile } = await iam.send(new CreateInstanceProfileCommand({ InstanceProfileName }));
+  expect(InstanceProfile?.Roles).toEqual([]);
+  await iam.send(new AddRoleToInstanceProfileCommand({ InstanceProfileName, RoleName }));
+  expect((await profileOf())?.Roles).toMatchObject([{ RoleName: "worker" }]);
+
+  await iam.send(new RemoveRoleFromInstanceProfileCommand({ InstanceProfileName, RoleName }));
+  expect((await profileOf())?.Roles).toEqual([]);
+  const { InstanceProfiles } = await iam.send(new ListInstanceProfilesCommand({}));
+  expect(InstanceProfiles?.map(({ Roles }) => Roles)).toEqual([[]]);
+  await iam.send(new DeleteInstanceProfileCommand({ InstanceProfileName }));
   await iam.send(new DeleteRoleCommand({ RoleName }));
 });
 

@@ -12,13 +12,14 @@ import type { Role } from "./principal_pb.ts";
 import { file_quartet_identity_v1_principal } from "./principal_pb.ts";
 import type { Tag } from "./tag_pb.ts";
 import { file_quartet_identity_v1_tag } from "./tag_pb.ts";
+import { file_quartet_traits_v1_binding } from "../../traits/v1/binding_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file quartet/identity/v1/instance_profile.proto.
  */
 export const file_quartet_identity_v1_instance_profile: GenFile = /*@__PURE__*/
-  fileDesc("CipxdWFydGV0L2lkZW50aXR5L3YxL2luc3RhbmNlX3Byb2ZpbGUucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEi6wEKD0luc3RhbmNlUHJvZmlsZRIMCgRwYXRoGAEgASgJEh0KFWluc3RhbmNlX3Byb2ZpbGVfbmFtZRgCIAEoCRIbChNpbnN0YW5jZV9wcm9maWxlX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoFcm9sZXMYBiADKAsyGS5xdWFydGV0LmlkZW50aXR5LnYxLlJvbGUSJgoEdGFncxgHIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_identity_v1_principal, file_quartet_identity_v1_tag]);
+  fileDesc("CipxdWFydGV0L2lkZW50aXR5L3YxL2luc3RhbmNlX3Byb2ZpbGUucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEi8QEKD0luc3RhbmNlUHJvZmlsZRIMCgRwYXRoGAEgASgJEh0KFWluc3RhbmNlX3Byb2ZpbGVfbmFtZRgCIAEoCRIbChNpbnN0YW5jZV9wcm9maWxlX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoFcm9sZXMYBiADKAsyGS5xdWFydGV0LmlkZW50aXR5LnYxLlJvbGVCBNCnHwESJgoEdGFncxgHIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_identity_v1_principal, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
 
 /**
  * An instance profile. There are no machines that could use it.

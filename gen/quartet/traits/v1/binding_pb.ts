@@ -313,8 +313,8 @@ export const http_event_stream: GenExtension<FieldOptions, boolean> = /*@__PURE_
   extDesc(file_quartet_traits_v1_binding, 19);
 
 /**
- * JSON has the member, a text without `optional`, also where it is empty: stock clients count on it. Unset: it is
- * omitted then.
+ * JSON has the member, a text without `optional`, and XML the list, a member of a message inside the document, also
+ * where it is empty: stock clients count on it. Unset: it is omitted then.
  *
  * @generated from extension: bool written_empty = 64122;
  */
