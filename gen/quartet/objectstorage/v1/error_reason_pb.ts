@@ -176,7 +176,7 @@ export const ErrorReason = {
   INVALID_BUCKET_NAME: 24,
 
   /**
-   * The region is not one, or it is the default region named explicitly. Leave it out or name another.
+   * The region is not the name of one. Leave it out or name another.
    *
    * @generated from enum value: ERROR_REASON_INVALID_LOCATION_CONSTRAINT = 25;
    */
