@@ -75,6 +75,8 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   let urls: Urls;
   /** Short runs in a row, the latest included. */
   let failures = 0;
+  /** Starts in a row that did not become ready. */
+  let failedStarts = 0;
   /** Ends the probing of the latest child. */
   let endProbing = (): void => undefined;
 
@@ -83,7 +85,11 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
     child = started;
     // Without a listener an error of a process would end this one.
     started.on("error", (error) => log.warn({ process: name, err: error }, "process cannot be started or signalled"));
-    const listening = await awaitReady(started, { name, clock, log, limits });
+    // Where the machine is too busy for a start, the next one has twice as long to report; to kill each would never end.
+    const silentMs = Math.min(limits.openingMs, limits.silentMs * 2 ** failedStarts);
+    failedStarts += 1;
+    const listening = await awaitReady(started, { name, clock, log, limits: { ...limits, silentMs } });
+    failedStarts = 0;
     urls = listening;
     if (probe === undefined || stopped.signal.aborted) return;
     endProbing = watchLiveness({

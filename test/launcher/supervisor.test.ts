@@ -87,6 +87,33 @@ describe("a start", () => {
     expect(clock.pending()).toEqual([]);
   });
 
+  test("has twice as long after each one that reported nothing, until one is ready", async () => {
+    const clock = new FakeClock();
+    const { log, lines } = capturingLogger();
+    const scripts = ["ready", "silent", "silent", "ready", "silent", "ready"];
+    const start: SupervisedOptions["spawn"] = (_, argv, env) =>
+      spawn(process.execPath, [join(import.meta.dirname, `${scripts.shift()}-process.ts`), ...argv], {
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+        env,
+      });
+    const supervised = await supervise({ ...optionsOf("", clock), log, spawn: start });
+    onTestFinished(() => supervised.stop(1_000));
+    for (const silences of [[30_000, 60_000], [30_000]]) {
+      const pid = supervised.urls["pid"];
+      process.kill(Number(pid), "SIGKILL");
+      for (const silentMs of silences) {
+        await eventually(() => clock.pending()[0] === clock.now() + silentMs, "a silent process is started");
+        clock.advance(silentMs);
+      }
+      await eventually(() => supervised.urls["pid"] !== pid, "the process is ready again");
+    }
+    expect(lines.flatMap(({ err }) => (err as Error | undefined)?.message ?? [])).toEqual([
+      "shop reported nothing for 30000 ms",
+      "shop reported nothing for 60000 ms",
+      "shop reported nothing for 30000 ms",
+    ]);
+  });
+
   const opening = async () => {
     const clock = new FakeClock();
     const startedMs = clock.now();
