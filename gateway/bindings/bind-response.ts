@@ -18,11 +18,10 @@ export interface ResponseHead {
 export const responseHead = (method: MethodContract, message: Message, spelling: DialectSpelling): ResponseHead => {
   let status = method.http?.status ?? 200;
   const headers: Record<string, string> = {};
-  for (const field of method.output.fields) {
-    const { location } = field;
-    if (location.kind === "body" || location.kind === "payload" || location.kind === "rpcOnly") continue;
+  for (const field of headFields(method)) {
     const value = getField(message, field.desc);
     if (value === undefined) continue;
+    const { location } = field;
     if (location.kind === "statusCode") status = value === 0 ? status : (value as number);
     else if (location.kind === "prefixHeaders")
       for (const [name, text] of Object.entries(value as Record<string, string>))
@@ -34,6 +33,20 @@ export const responseHead = (method: MethodContract, message: Message, spelling:
   }
   return { status, headers };
 };
+
+const knownHeadFields = new WeakMap<MethodContract, readonly FieldContract[]>();
+
+/** The fields of a method's answer that are in its head. */
+const headFields = (method: MethodContract): readonly FieldContract[] => {
+  let fields = knownHeadFields.get(method);
+  if (fields === undefined) {
+    fields = method.output.fields.filter(({ location: { kind } }) => headKinds.has(kind));
+    knownHeadFields.set(method, fields);
+  }
+  return fields;
+};
+
+const headKinds: ReadonlySet<string> = new Set(["statusCode", "prefixHeaders", "header"]);
 
 /** Writes the document of an answer that is not streamed; undefined if it has none. */
 export const responseDocument = (

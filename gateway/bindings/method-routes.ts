@@ -150,8 +150,10 @@ const chooseRoute = (routes: readonly Route[], question: RouteQuestion): Route |
   return older ?? fitting;
 };
 
-const holds = ({ http, parametersMin }: Route, question: RouteQuestion): boolean =>
-  parametersMin <= question.query.all.length &&
+const holds = ({ http, parametersMin, conditions }: Route, question: RouteQuestion): boolean =>
+  conditions === 0 || (parametersMin <= question.query.all.length && meets(http, question));
+
+const meets = (http: HttpContract, question: RouteQuestion): boolean =>
   http.template.query.every(({ name, value }) =>
     value === undefined ? question.query.has(name) : question.query.get(name) === value,
   ) &&
@@ -160,9 +162,12 @@ const holds = ({ http, parametersMin }: Route, question: RouteQuestion): boolean
 
 const readLabels = (http: HttpContract, segments: readonly string[]): Record<string, string> => {
   const labels: Record<string, string> = {};
-  http.template.segments.forEach((segment, index) => {
+  for (const [index, segment] of http.template.segments.entries()) {
     if (segment.kind === "label") labels[segment.name] = decodePercent(segments[index]!);
-    else if (segment.kind === "greedy") labels[segment.name] = decodePercent(segments.slice(index).join("/"));
-  });
+    else if (segment.kind === "greedy")
+      labels[segment.name] = decodePercent(
+        index === segments.length - 1 ? segments[index]! : segments.slice(index).join("/"),
+      );
+  }
   return labels;
 };

@@ -5,11 +5,20 @@ import type { BoundHeaders } from "./request-headers.ts";
 
 /** Where the fields of a method's request are, by their index. */
 interface FieldIndex {
+  /** What was found for the last request: mostly the next one has the same names. */
+  last: FoundFields | undefined;
   /** Fields of which only a look at the whole request says whether it has them: labels, prefixes, maps. */
   readonly always: readonly number[];
   readonly byParameter: ReadonlyMap<string, readonly number[]>;
   /** By lower-case name in the dialect. */
   readonly byHeader: ReadonlyMap<string, readonly number[]>;
+}
+
+/** The fields of requests with these names, in this order. */
+interface FoundFields {
+  readonly parameters: readonly string[];
+  readonly headers: readonly string[];
+  readonly fields: readonly FieldContract[];
 }
 
 const indexes = new WeakMap<DialectSpelling, WeakMap<MethodContract, FieldIndex>>();
@@ -24,12 +33,35 @@ export const presentFields = (
   headers: Pick<BoundHeaders, "names">,
   spelling: DialectSpelling,
 ): readonly FieldContract[] => {
-  const { always, byParameter, byHeader } = fieldIndex(method, spelling);
+  const index = fieldIndex(method, spelling);
+  const names = headers.names();
+  const { last } = index;
+  if (last !== undefined && areSame(names, last.headers) && hasNames(query, last.parameters)) return last.fields;
+  const fields = findFields(method, index, query, names);
+  if (query.all.length + names.length <= rememberedNamesMax)
+    index.last = { parameters: query.all.map(({ name }) => name), headers: names, fields };
+  return fields;
+};
+
+/** Anybody may send many names, and they are remembered only where they are few. */
+const rememberedNamesMax = 64;
+
+const areSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((name, at) => name === others[at]);
+
+const hasNames = ({ all }: QueryParameters, names: readonly string[]): boolean =>
+  all.length === names.length && all.every(({ name }, at) => name === names[at]);
+
+const findFields = (
+  { input: { fields } }: MethodContract,
+  { always, byParameter, byHeader }: FieldIndex,
+  query: QueryParameters,
+  names: readonly string[],
+): readonly FieldContract[] => {
   const present = [...always];
   for (const { name } of query.all) addAll(present, byParameter.get(name));
-  for (const name of headers.names()) addAll(present, byHeader.get(name));
+  for (const name of names) addAll(present, byHeader.get(name));
   present.sort((a, b) => a - b);
-  const { fields } = method.input;
   const found: FieldContract[] = [];
   for (let at = 0; at < present.length; at += 1) {
     const index = present[at]!;
@@ -61,7 +93,7 @@ const indexFields = ({ input }: MethodContract, spelling: DialectSpelling): Fiel
     else if (kind === "query") add(byParameter, location.name, index);
     else if (kind === "header") add(byHeader, spelling.header(location.name), index);
   }
-  return { always, byParameter, byHeader };
+  return { always, byParameter, byHeader, last: undefined };
 };
 
 const add = (map: Map<string, number[]>, name: string, index: number): void => {

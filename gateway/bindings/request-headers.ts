@@ -7,7 +7,7 @@ export interface BoundHeaders {
   /** Undefined: absent. */
   get(documented: string): string | undefined;
   /** The lower-case names that `get` may find, in the dialect; one may occur twice. */
-  names(): Iterable<string>;
+  names(): readonly string[];
   /** All headers with a documented prefix: the name after the prefix, and the value. */
   withPrefix(documented: string): readonly (readonly [string, string])[];
 }

@@ -1,5 +1,7 @@
+import type { Socket } from "node:net";
+
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { Caller } from "../../services/kit/identity/caller.ts";
+import type { Caller, RequestFacts } from "../../services/kit/identity/caller.ts";
 import { connectionFacts } from "../../services/kit/identity/connection.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { servedNames } from "../dialects/dialect.ts";
@@ -17,14 +19,14 @@ import type { AuthenticatedRequest, Identity } from "./stages.ts";
  * of the JSON APIs sign the hash of the body without sending it, so their bodies are read then. The JSON APIs refuse
  * requests without a signature, and paths with dots or empty segments: their canonical path, which is signed, omits
  * those segments, so the signature would be valid for another path, too. Object storage has anonymous callers, and its
- * bodies stay unread. Rejects with the gateway's refusals.
+ * bodies stay unread. Throws, or rejects with, the gateway's refusals; nothing is waited for where no body is read.
  */
-export const authenticate = async (
+export const authenticate = (
   gateway: Gateway,
   exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
-): Promise<AuthenticatedRequest> => {
+): AuthenticatedRequest | Promise<AuthenticatedRequest> => {
   const { dialect } = identity.spelling;
   const { api } = identity.binding;
   const isXml = api.protocol === Protocol.REST_XML;
@@ -43,12 +45,14 @@ export const authenticate = async (
     doubleEncodePath: !isXml,
     verifiesWholeBody: !isXml,
   });
-  const body = isXml ? undefined : await exchange.body.readWhole();
-  const { caller, signature, payload, signedHeaders } = verified.withBody(body);
-  noteUse(gateway, caller, identity);
-  // A link may be in anybody's hands.
-  if (signature?.authType === "REST-HEADER") gateway.noteCaller?.(exchange.request.socket);
-  return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
+  const conclude = (body: Buffer | undefined): AuthenticatedRequest => {
+    const { caller, signature, payload, signedHeaders } = verified.withBody(body);
+    noteUse(gateway, caller, identity);
+    // A link may be in anybody's hands.
+    if (signature?.authType === "REST-HEADER") gateway.noteCaller?.(exchange.request.socket);
+    return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
+  };
+  return isXml ? conclude(undefined) : exchange.body.readWhole().then(conclude);
 };
 
 /** What signatures of requests for an API are verified with, in the dialect that they are sent in. */
@@ -83,12 +87,39 @@ export const withOrigin = (
   { request }: Pick<HttpExchange, "request">,
   signature: RequestSignature | undefined,
 ): Caller => {
-  const { headers } = request;
-  return {
-    ...caller,
-    ...connectionFacts(request.socket),
-    ...(headers["user-agent"] === undefined ? {} : { userAgent: headers["user-agent"] }),
-    ...(headers.referer === undefined ? {} : { referer: headers.referer }),
-    ...signature,
+  const { "user-agent": userAgent, referer } = request.headers;
+  const facts: RequestFacts = {
+    ...(userAgent === undefined ? {} : { userAgent }),
+    ...(referer === undefined ? {} : { referer }),
+    ...(signature?.signatureAgeMs === undefined ? {} : { signatureAgeMs: signature.signatureAgeMs }),
   };
+  return { ...connectedCaller(caller, request.socket, signature), ...facts };
+};
+
+/** What was made of a caller for the last request of a connection. */
+interface ConnectedCaller {
+  readonly caller: Caller;
+  readonly signature: RequestSignature | undefined;
+  readonly connected: Caller;
+}
+
+const lastCallers = new WeakMap<Socket, ConnectedCaller>();
+
+/** The caller with all that is the same for the requests of a connection that it signs in the same way. */
+const connectedCaller = (caller: Caller, socket: Socket, signature: RequestSignature | undefined): Caller => {
+  const last = lastCallers.get(socket);
+  const isSame =
+    last?.caller === caller &&
+    last.signature?.signatureVersion === signature?.signatureVersion &&
+    last.signature?.authType === signature?.authType;
+  if (isSame) return last.connected;
+  const { signatureVersion, authType } = signature ?? {};
+  const connected: Caller = {
+    ...caller,
+    ...connectionFacts(socket),
+    ...(signatureVersion === undefined ? {} : { signatureVersion }),
+    ...(authType === undefined ? {} : { authType }),
+  };
+  lastCallers.set(socket, { caller, signature, connected });
+  return connected;
 };

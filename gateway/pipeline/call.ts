@@ -18,7 +18,7 @@ import type { StreamedBody } from "../bindings/streamed-body.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { describeRequest, isDescribed } from "../reports/described-request.ts";
-import { announcedReports, noteRefusedSubject, noteSubjectOf } from "../reports/report-draft.ts";
+import { announceReports, noteRefusedSubject, noteSubjectOf } from "../reports/report-draft.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { Admission } from "./admission.ts";
@@ -107,7 +107,7 @@ export const call = async (
     const messages = isKnown
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
       : uploadRequests(bound.message, bound.more as StreamedBody, watch, limits, noteFailure, admission);
-    const headers = { ...header, ...admission?.headers };
+    const headers = admission === undefined ? header : { ...header, ...admission.headers };
     if (!isKnown && !(bound.more as StreamedBody).hasTrailers) headers[contentEndHeader] = "1";
     // A service that was stopped meanwhile must not carry out what was told as failed.
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
@@ -201,12 +201,10 @@ const callHeaders = (
   { caller, signedHeaders, head, identity }: CallOrigin,
   token: string,
 ): Record<string, string> => {
-  const headers: Record<string, string> = {
-    authorization: bearerOf(token),
-    "x-request-id": exchange.requestId,
-    ...requestFactHeaders(caller),
-    ...(bound.binding.reports && announcedReports),
-  };
+  const headers = requestFactHeaders(caller);
+  headers["authorization"] = bearerOf(token);
+  headers["x-request-id"] = exchange.requestId;
+  if (bound.binding.reports !== undefined) announceReports(headers);
   if (isDescribed(bound.binding.api, identity.path, head.method))
     Object.assign(headers, describedRequestHeaders(describeRequest(gateway, exchange)));
   for (const documented of bound.binding.api.forwardedHeaders) {

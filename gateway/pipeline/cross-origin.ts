@@ -41,16 +41,24 @@ export const answerPreflight = async (
 
 /**
  * Sets the headers of the first rule that allows the request on the answer. If the rules cannot be read, none are set;
- * the request itself reports what is wrong. Never rejects.
+ * the request itself reports what is wrong. Never rejects. Undefined: the request has no origin, as most have none.
  */
-export const admitOrigin = async (
+export const admitOrigin = (
   gateway: Gateway,
   exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
-): Promise<void> => {
+): Promise<void> | undefined => {
   const request = readRequest(head);
-  if (request === undefined) return;
+  return request && admitRequest(gateway, exchange, request, identity);
+};
+
+const admitRequest = async (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  request: CrossOriginRequest,
+  identity: Identity,
+): Promise<void> => {
   try {
     const found = await findRules(gateway, identity);
     const rule = found.kind === "rules" ? findOriginRule(found.rules, request, false) : undefined;

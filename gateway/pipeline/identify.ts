@@ -25,8 +25,8 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
     const rest = head.rawPath.slice(prefix.length + 1);
     return { binding: prefixed, spelling, path: rest === "" ? "/" : rest };
   }
-  const host = hostName(head.headers.host);
-  const hosted = bindings.get(host.slice(0, Math.max(0, host.indexOf("."))));
+  const host = knownHost(head.headers.host);
+  const hosted = bindings.get(host.label);
   if (hosted !== undefined && hosted.api.protocol !== Protocol.QUERY)
     return { binding: hosted, spelling, path: head.rawPath };
 
@@ -41,7 +41,7 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
   // Where a method has a path of its own, the host names no bucket: clients put the route of an answer there.
   const hasHeader = (name: string): boolean => head.headers[spelling.header(name)] !== undefined;
   const isFixed = binding.routes.isFixedPath({ method: head.method, path: head.rawPath, hasHeader });
-  const segment = binding.api.hasVirtualHosts && !isFixed ? hostSegment(host, binding, gateway) : undefined;
+  const segment = binding.api.hasVirtualHosts && !isFixed ? knownSegment(host, binding, gateway) : undefined;
   return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };
 
@@ -50,8 +50,35 @@ const firstSegment = (path: string): string => {
   return slash === -1 ? path.slice(1) : path.slice(1, slash);
 };
 
-/** The host without its port, lower case. */
-const hostName = (host: string | undefined): string => (host ?? "").replace(/:\d+$/, "").toLowerCase();
+/** What a Host header says. */
+interface HostHeader {
+  readonly header: string | undefined;
+  /** Without its port, lower case. */
+  readonly name: string;
+  /** The first of several labels; empty if there is only one. */
+  readonly label: string;
+  /** What its bucket was found to be last, and by which API and gateway. */
+  segment:
+    | { readonly binding: ApiBinding; readonly gateway: Recognition; readonly found: string | undefined }
+    | undefined;
+}
+
+/** That of the last request: mostly the next one has the same, and to compare costs less than to read it. */
+let lastHost: HostHeader = { header: undefined, name: "", label: "", segment: undefined };
+
+const knownHost = (header: string | undefined): HostHeader => {
+  if (header !== lastHost.header) {
+    const name = (header ?? "").replace(/:\d+$/, "").toLowerCase();
+    lastHost = { header, name, label: name.slice(0, Math.max(0, name.indexOf("."))), segment: undefined };
+  }
+  return lastHost;
+};
+
+const knownSegment = (host: HostHeader, binding: ApiBinding, gateway: Recognition): string | undefined => {
+  if (host.segment?.binding !== binding || host.segment.gateway !== gateway)
+    host.segment = { binding, gateway, found: hostSegment(host.name, binding, gateway) };
+  return host.segment.found;
+};
 
 /** The most characters of a host in the domain name system. A longer one names no region. */
 const hostLengthMax = 253;
@@ -81,11 +108,26 @@ const hostSegment = (host: string, binding: ApiBinding, gateway: Recognition): s
 };
 
 /** Reads only the service name of the claim; whether the claim is well-formed and true is checked later. */
-const signedService = ({ headers, query }: RequestHead, { signature }: Dialect): string | undefined => {
-  const credential =
-    /Credential=([^,\s]+)/.exec(headers.authorization ?? "")?.[1] ?? query.get(`${signature.queryPrefix}Credential`);
-  return credential?.split("/").at(-2);
+const signedService = ({ headers, query }: RequestHead, { signature }: Dialect): string | undefined =>
+  headerService(headers.authorization ?? "") ?? serviceIn(query.get(`${signature.queryPrefix}Credential`));
+
+/** The longest beginning of a header that is remembered. */
+const rememberedLengthMax = 512;
+
+/** The last header up to the end of its credential, with the service that it names. */
+let lastCredential: { readonly start: string; readonly service: string | undefined } | undefined;
+
+const headerService = (authorization: string): string | undefined => {
+  if (lastCredential !== undefined && authorization.startsWith(lastCredential.start)) return lastCredential.service;
+  const match = /Credential=([^,\s]+)[,\s]/.exec(authorization);
+  if (match === null) return serviceIn(/Credential=([^,\s]+)/.exec(authorization)?.[1]);
+  const service = serviceIn(match[1]);
+  const start = authorization.slice(0, match.index + match[0].length);
+  if (start.length <= rememberedLengthMax) lastCredential = { start, service };
+  return service;
 };
+
+const serviceIn = (credential: string | undefined): string | undefined => credential?.split("/").at(-2);
 
 const signedBinding = (
   service: string | undefined,

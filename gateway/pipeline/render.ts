@@ -36,7 +36,7 @@ export const render = async (
   const { status, headers } = responseHead(method, answer.message, identity.spelling);
   if (method.desc.methodKind === "server_streaming") {
     const name = method.output.payload!.desc;
-    const head = { status, headers: { ...identifying, ...headers } as Record<string, string> };
+    const head = { status, headers: joined(identifying, headers) };
     const { stallTimeoutMs } = gateway.limits;
     if (answer.more === undefined && method.output.event === undefined)
       return sendAnswer(exchange, head, bufferOf(getField(answer.message, name)));
@@ -61,7 +61,8 @@ export const render = async (
     );
   }
   const document = documentOf(exchange, identity, bound, answer.message);
-  const head = { status, headers: { ...typeOf(document), ...identifying, ...headers } };
+  if (document !== undefined) identifying["content-type"] = document.contentType;
+  const head = { status, headers: joined(identifying, headers) };
   // Clients of methods with an early status read chunks, whenever the answer is known.
   if (method.http?.hasEarlyStatus === true && document !== undefined) return sendChunked(exchange, head, document.body);
   sendAnswer(exchange, head, document?.body);
@@ -82,12 +83,17 @@ const sendChunked = (exchange: HttpExchange, { status, headers }: AnswerHead, bo
   exchange.response.end(body);
 };
 
-/** Headers that every answer has: the ids of its request and of the gateway, and what the gateway shows of itself. */
-export const idHeaders = (
-  gateway: Gateway,
-  exchange: HttpExchange,
-  identity: Identity,
-): Readonly<Record<string, string>> => {
+/** Sets the headers of an answer among those that every answer has, which are of this answer only. */
+const joined = (all: Record<string, string>, own: Readonly<Record<string, string>>): Record<string, string> => {
+  for (const name in own) all[name] = own[name]!;
+  return all;
+};
+
+/**
+ * Headers that every answer has: the ids of its request and of the gateway, and what the gateway shows of itself. A new
+ * object each time.
+ */
+export const idHeaders = (gateway: Gateway, exchange: HttpExchange, identity: Identity): Record<string, string> => {
   const ids = identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
   return exchange.serverName === undefined ? ids : { server: exchange.serverName, ...ids };
 };
@@ -165,9 +171,6 @@ const answerContext = (
   resource: exchange.rawPath,
   hasWrappedErrors: bound?.method.http?.hasWrappedErrors === true,
 });
-
-const typeOf = (document: Document | undefined): Record<string, string> =>
-  document === undefined ? {} : { "content-type": document.contentType };
 
 /** The document of an answer, with the URL of the request in the member that is declared as it. */
 const documentOf = (

@@ -20,8 +20,10 @@ export interface ReportedExchange {
   report: ReportDraft | undefined;
 }
 
-/** The header of calls to services that may ask for reports. */
-export const announcedReports: Readonly<Record<string, string>> = { [reportHeaders.announced]: "1" };
+/** Sets the header of calls to services that may ask for reports. */
+export const announceReports = (headers: Record<string, string>): void => {
+  headers[reportHeaders.announced] = "1";
+};
 
 /** Begins the report of a request if the headers of its answer ask for one. */
 const noteSubject = (exchange: ReportedExchange, headers: Headers): void => {

@@ -30,8 +30,15 @@ export const headerValue = (headers: HeaderIndex, name: string): string | undefi
 /** `name:value` lines with their line ends, in the order of the names. An absent header has an empty value. */
 export const canonicalHeaders = (headers: HeaderIndex, names: readonly string[]): string => {
   let lines = "";
-  for (const name of names) lines += `${name}:${headerValue(headers, name) ?? ""}\n`;
-  return lines;
+  for (const name of names) {
+    const values = headers.get(name) ?? noValues;
+    lines += `${name}:${values.length === 1 ? values[0] : values.join(",")}\n`;
+  }
+  // Mostly no value has a blank; to look at all of them at once costs less than to look at each.
+  if (!blank.test(lines)) return lines;
+  let collapsed = "";
+  for (const name of names) collapsed += `${name}:${headerValue(headers, name) ?? ""}\n`;
+  return collapsed;
 };
 
 /** The path with every segment in its canonical percent-encoding, without normalization. For object storage. */
@@ -65,13 +72,17 @@ export const canonicalQuery = (
   parameters: readonly QueryParameter[],
   without: string | undefined,
   spelling: "canonical" | "raw" = "canonical",
-): string =>
-  parameters
+): string => {
+  const texts = parameters
     .filter((parameter) => parameter.name !== without)
-    .map(({ raw }) => sortable(spelling === "raw" ? raw : canonicalParameter(raw)))
+    .map(({ raw }) => (spelling === "raw" ? raw : canonicalParameter(raw)));
+  if (texts.length < 2) return texts[0] ?? "";
+  return texts
+    .map(sortable)
     .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value))
     .map(({ text }) => text)
     .join("&");
+};
 
 /** A parameter with what it is sorted by, which is found once and not in each comparison. */
 const sortable = (text: string): { readonly text: string; readonly name: string; readonly value: string } => {
@@ -89,7 +100,9 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const collapse = (value: string): string =>
   uncollapsed.test(value) ? value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "") : value;
 
+const noValues: readonly string[] = [];
 const uncollapsed = /\t| {2}|^ | $/;
+const blank = /[\t ]/;
 
 const plainPath = /^[A-Za-z0-9\-._~/]*$/;
 const unreserved = /^[A-Za-z0-9\-._~]*$/;

@@ -38,7 +38,7 @@ export const readClaim = (
   brand: SignatureBrand,
 ): SignatureClaim | undefined => {
   const authorization = headers.get("authorization");
-  const isPresigned = ["Algorithm", "Credential", "Signature"].some((name) => isGiven(query, brand.queryPrefix + name));
+  const isPresigned = query.some(({ name }) => isClaimParameter(name, brand));
   if (authorization !== undefined && isPresigned) throw refusal(ErrorReason.SEVERAL_SIGNATURES);
   if (authorization !== undefined) return readHeader(authorization, brand);
   if (isPresigned) return readQuery(query, brand);
@@ -55,12 +55,16 @@ export const brandParameter = (
   brand: SignatureBrand,
   name: string,
 ): string | undefined => {
+  if (query.length === 0) return undefined;
   const given = query.filter((parameter) => parameter.name === brand.queryPrefix + name);
   return given.length === 1 ? given[0]?.value : undefined;
 };
 
-const isGiven = (query: readonly QueryParameter[], name: string): boolean =>
-  query.some((parameter) => parameter.name === name);
+const claimParameters: readonly string[] = ["Algorithm", "Credential", "Signature"];
+
+/** Whether a parameter says that a request is presigned. */
+const isClaimParameter = (name: string, { queryPrefix }: SignatureBrand): boolean =>
+  name.startsWith(queryPrefix) && claimParameters.includes(name.slice(queryPrefix.length));
 
 /** Hexadecimal digits of the usual signature, at the end of the header. */
 const signatureLength = 64;
@@ -193,7 +197,7 @@ export interface ExpectedScope {
 
 /**
  * Throws WRONG_SCOPE, or WRONG_QUERY_SCOPE, for a claim of another terminator, date, service or region. `regionSet` is
- * the value of X-Amz-Region-Set, which requests signed for several regions have instead of a region.
+ * the value of X-Amz-Region-Set, which requests signed for several regions have; undefined for a claim with a region.
  */
 export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regionSet: string | undefined): void => {
   const refuse = (details: FaultMetadata): never => {

@@ -21,14 +21,36 @@ export const sha256 = (data: string | Uint8Array): string => hash("sha256", data
 const derivedKeysMax = 1_000;
 const derived = new LRUCache<string, { secret: string; key: SigningKey }>({ max: derivedKeysMax });
 
+/** What a key is derived from. */
+type KeyOrigin = Pick<SignatureClaim, "algorithm" | "date" | "region" | "service"> &
+  Pick<AccessKey, "accessKeyId" | "secretAccessKey">;
+
+/** The one that was used last: mostly the next request needs the same, and to compare costs less than to find it. */
+let last: { readonly origin: KeyOrigin; readonly key: SigningKey } | undefined;
+
+const areSame = (one: KeyOrigin, other: KeyOrigin): boolean =>
+  one.accessKeyId === other.accessKeyId &&
+  one.secretAccessKey === other.secretAccessKey &&
+  one.algorithm === other.algorithm &&
+  one.date === other.date &&
+  one.region === other.region &&
+  one.service === other.service;
+
 /** The key for a claim, derived once for each access key, day, region and service. */
 export const signingKey = (
-  accessKey: AccessKey,
-  claim: Pick<SignatureClaim, "algorithm" | "date" | "region" | "service">,
+  { accessKeyId, secretAccessKey }: AccessKey,
+  { algorithm, date, region, service }: Pick<SignatureClaim, "algorithm" | "date" | "region" | "service">,
   brand: SignatureBrand,
 ): SigningKey => {
-  const { secretAccessKey: secret, accessKeyId } = accessKey;
-  const { algorithm, date, region, service } = claim;
+  const origin = { accessKeyId, secretAccessKey, algorithm, date, region, service };
+  if (last !== undefined && areSame(last.origin, origin)) return last.key;
+  const key = findKey(origin, brand);
+  last = { origin, key };
+  return key;
+};
+
+const findKey = (origin: KeyOrigin, brand: SignatureBrand): SigningKey => {
+  const { accessKeyId, secretAccessKey: secret, algorithm, date, region, service } = origin;
   // None of the parts can contain a slash.
   const name = `${algorithm}/${accessKeyId}/${date}/${region}/${service}`;
   const known = derived.get(name);

@@ -19,6 +19,7 @@ import { brandHeader, brandParameter, checkScope, readClaim, unsupportedAlgorith
 import type { Payload, PayloadClaim } from "./payload.ts";
 import { chunkChain, payloadHashName, payloadMismatch, payloadOf, readPayloadClaim } from "./payload.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { signerOf } from "./signer.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { sha256, signingKey } from "./signing-key.ts";
 import type { VersionTwoClaim, VersionTwoRule } from "./version-two.ts";
@@ -110,7 +111,9 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
       region: request.region,
       terminator: brand.terminator,
     },
-    brandHeader(headers, brand, "region-set") ?? brandParameter(query, brand, "Region-Set"),
+    claim.region === undefined
+      ? (brandHeader(headers, brand, "region-set") ?? brandParameter(query, brand, "Region-Set"))
+      : undefined,
   );
   const time = readTime(claim, headers, query, brand);
   const accessKey = findAccessKey(request, claim, headers, query);
@@ -121,29 +124,30 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
   const key = signingKey(accessKey, claim, brand);
   const check = (hash: string): void => checkSignature(request, claim, key, time.text, hash, headers, query);
   if (payload.hash !== undefined) check(payload.hash);
-  const chain = chunkChain(brand, claim.region === undefined, {
-    key,
-    timestamp: time.text,
-    scope: claim.scope,
-    seed: claim.signature,
-  });
-  const verified = {
-    caller: callerOf(accessKey),
-    form: claim.form,
-    signature: {
-      signatureVersion: signatureVersionOf(claim),
-      authType: claim.form === "header" ? ("REST-HEADER" as const) : ("REST-QUERY-STRING" as const),
-      signatureAgeMs: Math.max(0, request.clock.now() - time.ms),
-    },
-    signedHeaders: claim.signedHeaders,
+  const payloadWith = (body: Uint8Array | undefined): Payload => {
+    if (body === undefined) {
+      const start = { key, timestamp: time.text, scope: claim.scope, seed: claim.signature };
+      const isSigned = payload.claim.kind === "chunked" && payload.claim.isSigned;
+      const chain = isSigned ? chunkChain(brand, claim.region === undefined, start) : undefined;
+      return payloadOf(payload.claim, headers, brand, chain);
+    }
+    if (payload.hash === undefined) check(sha256(body));
+    checkBody(body, payload.claim);
+    return { kind: "plain" };
+  };
+  const signature: RequestSignature = {
+    signatureVersion: signatureVersionOf(claim),
+    authType: claim.form === "header" ? "REST-HEADER" : "REST-QUERY-STRING",
+    signatureAgeMs: Math.max(0, request.clock.now() - time.ms),
   };
   return {
-    withBody: (body) => {
-      if (body === undefined) return { ...verified, payload: payloadOf(payload.claim, headers, brand, chain) };
-      if (payload.hash === undefined) check(sha256(body));
-      checkBody(body, payload.claim);
-      return { ...verified, payload: { kind: "plain" } };
-    },
+    withBody: (body) => ({
+      caller: signerOf(accessKey),
+      form: claim.form,
+      signature,
+      payload: payloadWith(body),
+      signedHeaders: claim.signedHeaders,
+    }),
   };
 };
 
@@ -259,10 +263,13 @@ const findAccessKey = (
   const { accessKeyId } = claim;
   const token =
     brandHeader(headers, request.brand, "security-token") ??
-    brandParameter(query, request.brand, "Security-Token") ??
-    query.find(({ name }) => name === `${request.brand.headerPrefix}security-token`)?.value;
+    (query.length === 0 ? undefined : tokenParameter(query, request.brand));
   return keyOf(request.accessKeys, accessKeyId, token);
 };
+
+const tokenParameter = (query: readonly QueryParameter[], brand: SignatureBrand): string | undefined =>
+  brandParameter(query, brand, "Security-Token") ??
+  query.find(({ name }) => name === `${brand.headerPrefix}security-token`)?.value;
 
 /**
  * The key that a request names, with its security token if it has one. Throws UNKNOWN_ACCESS_KEY,
@@ -344,10 +351,11 @@ const checkSignature = (
 ): void => {
   const signatureParameter = claim.form === "presigned" ? `${request.brand.queryPrefix}Signature` : undefined;
   const headerLines = canonicalHeaders(headers, claim.signedHeaders);
+  const names = claim.signedHeaders.join(";");
   const compose = (path: string, queryText: string): string =>
-    [request.method, path, queryText, headerLines, claim.signedHeaders.join(";"), payloadHash].join("\n");
+    `${request.method}\n${path}\n${queryText}\n${headerLines}\n${names}\n${payloadHash}`;
   const stringToSign = (canonical: string, encoding: "latin1" | "utf8"): string =>
-    [claim.algorithm, timestamp, claim.scope, sha256(Buffer.from(canonical, encoding))].join("\n");
+    `${claim.algorithm}\n${timestamp}\n${claim.scope}\n${sha256(Buffer.from(canonical, encoding))}`;
 
   const path = request.doubleEncodePath ? doubleEncodedPath(request.rawPath) : singleEncodedPath(request.rawPath);
   const canonicalQueryText = canonicalQuery(query, signatureParameter, "canonical");

@@ -41,13 +41,21 @@ export const httpMetrics = (metrics: Metrics): ((request: AnsweredRequest) => vo
     type: "histogram",
     read: samples(({ labels, durations }) => durations.samples(seconds, labels)),
   });
-  return ({ api, operation = unknownOperation, dialect, status, ms }) => {
+  const tallyOf = (api: string, operation: string, dialect: string): OperationTally => {
     const key = `${api} ${operation} ${dialect}`;
     let tally = tallies.get(key);
     if (tally === undefined) {
       tally = { labels: { api, operation, dialect }, statuses: new Map(), durations: new DurationTally() };
       tallies.set(key, tally);
     }
+    return tally;
+  };
+  // Mostly the next request is of the same operation, and to compare costs less than to find it.
+  let last: OperationTally | undefined;
+  return ({ api, operation = unknownOperation, dialect, status, ms }) => {
+    const isLast = last?.labels.api === api && last.labels.operation === operation && last.labels.dialect === dialect;
+    const tally = isLast ? last! : tallyOf(api, operation, dialect);
+    last = tally;
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     tally.durations.observe(ms);
   };

@@ -43,10 +43,14 @@ export const formatTraceparent = ({ traceId, spanId, flags }: TraceContext): str
   `00-${traceId}-${spanId}-0${flags & 1}`;
 
 /** The HTTP headers of a trace context. */
-export const traceHeaders = (trace: TraceContext): Record<string, string> => ({
-  traceparent: formatTraceparent(trace),
-  ...(trace.state === "" ? {} : { tracestate: trace.state }),
-});
+export const traceHeaders = (trace: TraceContext): Record<string, string> => setTrace({}, trace);
+
+/** Sets the headers of a trace context among others, which are returned. */
+export const setTrace = (headers: Record<string, string>, trace: TraceContext): Record<string, string> => {
+  headers["traceparent"] = formatTraceparent(trace);
+  if (trace.state !== "") headers["tracestate"] = trace.state;
+  return headers;
+};
 
 /** The context of a new trace, which is not recorded yet. */
 export const startTrace = (): TraceContext => {

@@ -3,7 +3,7 @@ import type { Transport } from "@connectrpc/connect";
 import { ConnectError } from "@connectrpc/connect";
 
 import type { TraceContext } from "./trace-context.ts";
-import { traceHeaders } from "./trace-context.ts";
+import { setTrace, traceHeaders } from "./trace-context.ts";
 import { currentTrace } from "./current-trace.ts";
 import { TracedCall } from "./traced-call.ts";
 
@@ -51,10 +51,10 @@ const beginCall = (method: DescMethod): TracedCall | undefined => {
 };
 
 const withTrace = (given: HeadersInput | undefined, trace: TraceContext): HeadersInput => {
-  const lines = traceHeaders(trace);
-  if (given === undefined) return lines;
-  if (!(given instanceof Headers) && !(Symbol.iterator in given)) return { ...given, ...lines };
+  if (given === undefined) return traceHeaders(trace);
+  if (!(given instanceof Headers) && !(Symbol.iterator in given))
+    return setTrace({ ...given } as Record<string, string>, trace);
   const headers = new Headers(given);
-  for (const [name, value] of Object.entries(lines)) headers.set(name, value);
+  for (const [name, value] of Object.entries(traceHeaders(trace))) headers.set(name, value);
   return headers;
 };

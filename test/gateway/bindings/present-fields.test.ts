@@ -72,6 +72,34 @@ test.each<[string, Sent, Dialect, readonly string[]]>([
   expect(namesOf(ObjectStorageService, "PutObject", dialect, sent)).toEqual(names);
 });
 
+test("the fields of a request are its own, whatever the one before it had", () => {
+  const spelling = spellingOf(amzDialect);
+  const method = methodContract(ObjectStorageService.method.putObject);
+  const fieldsOf = (headers: Readonly<Record<string, string>>, raw = ""): readonly string[] => {
+    const query = parseQuery(raw);
+    const bound = boundHeaders({ headers, rawHeaders: Object.entries(headers).flat(), query }, spelling, new Map());
+    return presentFields(method, query, bound, spelling).map(({ wireName }) => wireName);
+  };
+  const type = { "content-type": "a/b" };
+  expect([
+    fieldsOf(type),
+    fieldsOf({ "content-type": "c/d" }),
+    fieldsOf({ "content-type": "a/b", "x-amz-acl": "private" }),
+    fieldsOf({ "x-amz-acl": "private" }),
+    fieldsOf({ "x-amz-acl": "private" }, "x-id=PutObject"),
+    fieldsOf(type, "x-amz-acl=private"),
+    fieldsOf(type),
+  ]).toEqual([
+    ["Bucket", "ContentType", "Key", "Metadata"],
+    ["Bucket", "ContentType", "Key", "Metadata"],
+    ["Acl", "Bucket", "ContentType", "Key", "Metadata"],
+    ["Acl", ...always],
+    ["Acl", ...always],
+    ["Acl", "Bucket", "ContentType", "Key", "Metadata"],
+    ["Bucket", "ContentType", "Key", "Metadata"],
+  ]);
+});
+
 // The query of a call | the operation | the fields
 test.each<[string, string, readonly string[]]>([
   ["", "UntagResource", ["ResourceArn"]],

@@ -1,5 +1,10 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
+import { withOrigin } from "../../../gateway/pipeline/authenticate.ts";
+import { userCaller } from "../../../services/kit/identity/caller.ts";
 import type { Fixture } from "../support/fixture.ts";
 import { startFixture } from "../support/fixture.ts";
 import { headBytes, sendBytes } from "../support/raw-client.ts";
@@ -48,6 +53,49 @@ describe("a head that is refused is refused without its body", () => {
     const sent = { ...headers, authorization, "content-length": "9", expect: "100-continue" };
     const response = await sendBytes(fixture.url, headBytes(request.method, request.target, sent));
     expect(response.status).toBe(403);
+  });
+});
+
+describe("the caller of a request on a connection that others have used", () => {
+  const [near, far] = ["127.0.0.1", "192.0.2.7"].map((remoteAddress) => ({ remoteAddress }) as unknown as Socket);
+  const [ada, emma] = ["ada", "emma"].map((name) => userCaller("000000000000", name, []));
+  const inHeader = { signatureVersion: "AWS4-HMAC-SHA256", authType: "REST-HEADER" } as const;
+  const inQuery = { signatureVersion: "AWS", authType: "REST-QUERY-STRING" } as const;
+  const of = { near: { socket: near!, sourceIp: "127.0.0.1" }, far: { socket: far!, sourceIp: "192.0.2.7" } };
+  const unencrypted = { isSecureTransport: false };
+
+  test.each([
+    // what, the connection, who signs, how, the headers, what is the request's own
+    [
+      "of a first one",
+      of.near,
+      ada!,
+      { ...inHeader, signatureAgeMs: 5 },
+      { "user-agent": "cli" },
+      { userAgent: "cli" },
+    ],
+    [
+      "of the same",
+      of.near,
+      ada!,
+      { ...inHeader, signatureAgeMs: 7 },
+      { referer: "http://a" },
+      { referer: "http://a" },
+    ],
+    ["of another signer", of.near, emma!, { ...inHeader, signatureAgeMs: 7 }, {}, {}],
+    ["signed in another way", of.near, emma!, inQuery, {}, {}],
+    ["of nobody", of.near, emma!, undefined, {}, {}],
+    ["on another connection", of.far, emma!, { ...inHeader, signatureAgeMs: 1 }, {}, {}],
+    ["of the first one again", of.near, ada!, { ...inHeader, signatureAgeMs: 9 }, {}, {}],
+  ] as const)("is its own: %s", (_what, { socket, sourceIp }, caller, signature, headers, own) => {
+    const received = { socket, headers } as unknown as IncomingMessage;
+    expect(withOrigin(caller, { request: received }, signature)).toEqual({
+      ...caller,
+      sourceIp,
+      ...unencrypted,
+      ...signature,
+      ...own,
+    });
   });
 });
 

@@ -174,6 +174,38 @@ describe("which API and dialect a request is for", () => {
   });
 });
 
+test("what was found for one host, credential or gateway does not count for another", () => {
+  const elsewhere = { ...options, hosts: ["example.com"] };
+  const placeOf = (gateway: typeof options, target: string, headers: Readonly<Record<string, string>>): string => {
+    const { binding, path } = identify(headOf(target, headers), gateway);
+    return `${binding.api.name} ${path}`;
+  };
+  const bucket = { host: "photos.localhost" };
+  const events = { host, authorization: authorization("AWS4", "events") };
+  const storage = { host, authorization: authorization("AWS4", "s3") };
+  expect([
+    placeOf(options, "/a", bucket),
+    placeOf(elsewhere, "/a", bucket),
+    placeOf(options, "/a", bucket),
+    placeOf(options, "/a", { host: "Photos.Localhost:80" }),
+    placeOf(options, "/a", events),
+    placeOf(options, "/a", storage),
+    placeOf(options, "/a", events),
+    placeOf(options, "/a", { ...storage, authorization: storage.authorization.replace("/s3/", "/s3-outposts/") }),
+    placeOf(options, "/a", { ...bucket, authorization: events.authorization }),
+  ]).toEqual([
+    "object-storage /photos/a",
+    "object-storage /a",
+    "object-storage /photos/a",
+    "object-storage /photos/a",
+    "event-bus /a",
+    "object-storage /a",
+    "event-bus /a",
+    "object-storage /a",
+    "event-bus /a",
+  ]);
+});
+
 describe("a request of the query protocol that nobody signed", () => {
   const sts = bindApi({ service: SecurityTokenService, errors: IdentityErrors, transport });
   const withTokens = { ...options, bindings: new Map([...bindings, [sts.api.name, sts]]) };

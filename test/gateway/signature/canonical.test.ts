@@ -80,6 +80,11 @@ test("headers are trimmed, collapsed and joined", () => {
   );
 });
 
+test("headers without a blank are joined as well", () => {
+  const headers = indexHeaders(["Host", "h:80", "A", "1", "b", "", "a", "2"]);
+  expect(canonicalHeaders(headers, ["a", "b", "c", "host"])).toBe("a:1,2\nb:\nc:\nhost:h:80\n");
+});
+
 const authorization = (made: ReturnType<typeof signature>) =>
   `AWS4-HMAC-SHA256 Credential=${exampleKey.accessKeyId}/${made.scope}, SignedHeaders=${made.names}, Signature=${made.signature}`;
 

@@ -15,6 +15,23 @@ const sign = (text: string): string => {
   return createHmac("sha256", key).update(text).digest("hex");
 };
 
+test("a key is that of its secret, day and service, whatever was used before", () => {
+  const [date, region, service] = scope;
+  const claim = { algorithm: amz.algorithm, date, region, service };
+  const signature = sign("a line");
+  const matches = (key = exampleKey, other: Partial<typeof claim> = {}): boolean =>
+    signingKey(key, { ...claim, ...other }, amz).matches("a line", signature);
+  expect([
+    matches(),
+    matches({ ...exampleKey, secretAccessKey: "another secret" }),
+    matches(),
+    matches(exampleKey, { date: "20130525" as typeof date }),
+    matches(exampleKey, { service: "events" as typeof service }),
+    matches(exampleKey, { region: "eu-west-1" as typeof region }),
+    matches(),
+  ]).toEqual([true, false, true, false, false, false, true]);
+});
+
 describe("the key of a credential scope", () => {
   const [date, region, service] = scope;
   const key = signingKey(exampleKey, { algorithm: amz.algorithm, date, region, service }, amz);
