@@ -2,7 +2,7 @@ import type { EcsParameters } from "../../../gen/quartet/eventbus/v1/target_para
 import type { ServiceCall } from "./service-request.ts";
 
 /** The members of a request to run a container task; those without a value are undefined. */
-export const containerTask = ({ target, ownInput }: ServiceCall): object => {
+export const containerTask = ({ target, ownInput, deliveryId }: ServiceCall): object => {
   const parameters = target.ecsParameters;
   return {
     cluster: target.arn,
@@ -29,6 +29,7 @@ export const containerTask = ({ target, ownInput }: ServiceCall): object => {
     placementStrategy: unlessEmpty(parameters?.placementStrategy.map(({ type, field }) => ({ type, field }))),
     tags: unlessEmpty(parameters?.tags.map(({ key, value }) => ({ key, value }))),
     overrides: ownInput,
+    clientToken: deliveryId,
   };
 };
 

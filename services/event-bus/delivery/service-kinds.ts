@@ -31,7 +31,7 @@ export type ServiceEndpointName = keyof SettingsOf<typeof eventBusSettings>["con
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-const dataStatement = ({ target, arn, paths }: ServiceCall): ServiceRequest => {
+const dataStatement = ({ target, arn, paths, deliveryId }: ServiceCall): ServiceRequest => {
   const parameters = target.redshiftDataParameters;
   const filled = (text: string | undefined): string | undefined => text && dynamicValue(text, paths);
   const statements = parameters?.sqls ?? [];
@@ -45,6 +45,7 @@ const dataStatement = ({ target, arn, paths }: ServiceCall): ServiceRequest => {
     ...(statements.length > 0
       ? { Sqls: statements.map((text) => dynamicValue(text, paths)) }
       : { Sql: filled(parameters?.sql) }),
+    ClientToken: deliveryId,
   });
 };
 
@@ -67,7 +68,10 @@ const restApiRequest = ({ target, arn, input, paths }: ServiceCall): ServiceRequ
   };
 };
 
-/** The kinds of targets that are reached by one call of their service. */
+/**
+ * The kinds of targets that are reached by one call of their service. Where the service knows a repeated call by a
+ * token, the token is the delivery's id, so that a delivery which is made once more starts nothing a second time.
+ */
 export const serviceKinds: readonly ServiceKind[] = [
   {
     services: ["lambda"],
@@ -195,8 +199,12 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "project/",
     endpoint: "codebuild",
     action: "codebuild:StartBuild",
-    request: ({ arn, ownInput }) =>
-      targetCall("CodeBuild_20161006.StartBuild", "1.1", { ...ownInput, projectName: nameIn(arn) }),
+    request: ({ arn, ownInput, deliveryId }) =>
+      targetCall("CodeBuild_20161006.StartBuild", "1.1", {
+        ...ownInput,
+        projectName: nameIn(arn),
+        idempotencyToken: deliveryId,
+      }),
   },
   {
     services: ["ssm"],
@@ -218,12 +226,13 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "automation-definition/",
     endpoint: "ssm",
     action: "ssm:StartAutomationExecution",
-    request: ({ arn, ownInput }) => {
+    request: ({ arn, ownInput, deliveryId }) => {
       const [name, version] = arn.resource.slice("automation-definition/".length).split(":");
       return targetCall("AmazonSSM.StartAutomationExecution", "1.1", {
         DocumentName: name,
         DocumentVersion: version,
         Parameters: ownInput,
+        ClientToken: deliveryId,
       });
     },
   },

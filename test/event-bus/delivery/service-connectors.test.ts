@@ -155,7 +155,7 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
     `POST / | ${json11} | AmazonEC2ContainerServiceV20141113.RunTask | {"cluster":"arn:aws:ecs:us-east-1:000000000000:cluster/shop",` +
       '"taskDefinition":"arn:aws:ecs:us-east-1:000000000000:task-definition/count:1","count":2,"launchType":"FARGATE",' +
       '"enableECSManagedTags":true,"networkConfiguration":{"awsvpcConfiguration":{"subnets":["s-1"],"assignPublicIp":"DISABLED"}},' +
-      '"tags":[{"key":"a","value":"b"}]}',
+      '"tags":[{"key":"a","value":"b"}],"clientToken":"DELIVERY"}',
   ],
   [
     "codepipeline",
@@ -165,7 +165,7 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
   [
     "codebuild",
     { arn: arnOf("codebuild", "project/site"), input: '{"sourceVersion":"main"}' },
-    `POST / | ${json11} | CodeBuild_20161006.StartBuild | {"sourceVersion":"main","projectName":"site"}`,
+    `POST / | ${json11} | CodeBuild_20161006.StartBuild | {"sourceVersion":"main","projectName":"site","idempotencyToken":"DELIVERY"}`,
   ],
   [
     "ssm",
@@ -178,7 +178,7 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
   [
     "ssm",
     { arn: arnOf("ssm", "automation-definition/Restart:2"), input: '{"Id":["i-1"]}' },
-    `POST / | ${json11} | AmazonSSM.StartAutomationExecution | {"DocumentName":"Restart","DocumentVersion":"2","Parameters":{"Id":["i-1"]}}`,
+    `POST / | ${json11} | AmazonSSM.StartAutomationExecution | {"DocumentName":"Restart","DocumentVersion":"2","Parameters":{"Id":["i-1"]},"ClientToken":"DELIVERY"}`,
   ],
   [
     "ssm",
@@ -198,7 +198,7 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
       arn: arnOf("redshift", "cluster:books"),
       redshiftDataParameters: { database: "sales", dbUser: "eve", sql: "select 1", withEvent: true },
     },
-    `POST / | ${json11} | RedshiftData.ExecuteStatement | {"ClusterIdentifier":"books","Database":"sales","DbUser":"eve","WithEvent":true,"Sql":"select 1"}`,
+    `POST / | ${json11} | RedshiftData.ExecuteStatement | {"ClusterIdentifier":"books","Database":"sales","DbUser":"eve","WithEvent":true,"Sql":"select 1","ClientToken":"DELIVERY"}`,
   ],
   [
     "redshift-data",
@@ -206,7 +206,7 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
       arn: arnOf("redshift-serverless", "workgroup/books"),
       redshiftDataParameters: { database: "sales", sqls: ["a", "$.detail.key"] },
     },
-    `POST / | ${json11} | RedshiftData.BatchExecuteStatement | {"WorkgroupName":"books","Database":"sales","Sqls":["a","k-7"]}`,
+    `POST / | ${json11} | RedshiftData.BatchExecuteStatement | {"WorkgroupName":"books","Database":"sales","Sqls":["a","k-7"],"ClientToken":"DELIVERY"}`,
   ],
   [
     "sagemaker",
