@@ -85,7 +85,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
     child = started;
     // Without a listener an error of a process would end this one.
     started.on("error", (error) => log.warn({ process: name, err: error }, "process cannot be started or signalled"));
-    // Where the machine is too busy for a start, the next one has twice as long to report; to kill each would never end.
+    // Where the machine is too busy for a start, killing each one would never end: the next one has twice as long.
     const silentMs = Math.min(limits.openingMs, limits.silentMs * 2 ** failedStarts);
     failedStarts += 1;
     const listening = await awaitReady(started, { name, clock, log, limits: { ...limits, silentMs } });

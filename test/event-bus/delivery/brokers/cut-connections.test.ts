@@ -29,7 +29,7 @@ import {
 
 /** More answers than any exchange of these tests has. */
 const answersMax = 7;
-/** How long a message may take whose outcome does not depend on how far the connection came, however busy the machine is. */
+/** How long a message may take that has one outcome only, however busy the machine is. */
 const certainMs = 60_000;
 
 /** How a connection ends instead of an answer. */
