@@ -26,12 +26,16 @@ def needs(tool):
 
 @pytest.fixture(scope="module")
 def environment(environment, tmp_path_factory):
-    return {
+    own = {
         **environment,
         "HOME": str(tmp_path_factory.mktemp("home")),
         "RESTIC_PASSWORD": "the password of the backups",
         "PASSPHRASE": "the password of the backups",
     }
+    yield own
+    # What encrypts for duplicity leaves an agent, which would stay as long as its directory.
+    if shutil.which("gpgconf"):
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=own, check=True, timeout=SECONDS_MAX)
 
 
 @pytest.fixture(scope="module")
