@@ -1,5 +1,7 @@
 import type { ServerResponse } from "node:http";
 
+import { drained } from "../../kit/wire/drained.ts";
+
 /** A client neither sent nor read anything while it was waited for. */
 export class ClientStalledError extends Error {
   override readonly name = "ClientStalledError";
@@ -80,21 +82,9 @@ export const sendBody = async (response: ServerResponse, body: Buffer, msMax: nu
   for (let at = 0; at < body.length && !response.destroyed; at += pieceBytes) {
     if (response.write(body.subarray(at, at + pieceBytes))) continue;
     stall.begin();
-    await drainedOrClosed(response);
+    await drained(response);
     stall.end();
   }
   response.end();
   limitLastWait(response, msMax);
 };
-
-const drainedOrClosed = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-    if (response.destroyed) done();
-  });
