@@ -8,7 +8,8 @@ import { limits } from "../limits.ts";
 
 const methods = new Set(["GET", "PUT", "HEAD", "POST", "DELETE"]);
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const originText = /^[\x21-\x7e]+$/;
+/** The empty text is an origin that no request has. */
+const originText = /^[\x21-\x7e]*$/;
 
 /**
  * The CORS rules of a bucket, as they are stored. Checks, in order:

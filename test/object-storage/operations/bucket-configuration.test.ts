@@ -24,10 +24,12 @@ describe("putBucketCors", () => {
       exposeHeaders: ["ETag"],
       maxAgeSeconds: 600,
     };
+    const nobody: Rule = { allowedMethods: ["GET"], allowedOrigins: [""] };
+    const corsconfiguration = { corsrules: [everything, plain, nobody] };
     await client.putBucketCors({ bucket, corsconfiguration: { corsrules: [plain] } }, as(alice));
-    await client.putBucketCors({ bucket, corsconfiguration: { corsrules: [everything, plain] } }, as(alice));
+    await client.putBucketCors({ bucket, corsconfiguration }, as(alice));
     const { corsrules } = await client.getBucketCors({ bucket }, as(alice));
-    expect(corsrules).toMatchObject([everything, plain]);
+    expect(corsrules).toMatchObject([everything, plain, nobody]);
 
     await client.deleteBucketCors({ bucket }, as(alice));
     await client.deleteBucketCors({ bucket }, as(alice));

@@ -118,6 +118,7 @@ DOCUMENTS = [
         )
     ),
     ("logging", "BucketLoggingStatus", None, {}),
+    ("cors", "CORSConfiguration", None, {"CORSRules": [{"AllowedMethods": ["PUT"], "AllowedOrigins": [""]}]}),
     ("ownership_controls", "OwnershipControls", "OwnershipControls", {"Rules": [{"ObjectOwnership": "ObjectWriter"}]}),
     ("notification_configuration", "NotificationConfiguration", None, {"EventBridgeConfiguration": {}}),
 ]
