@@ -1,7 +1,10 @@
 import type { AnalyticsConfiguration } from "../../../gen/quartet/objectstorage/v1/analytics_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { IntelligentTieringConfiguration } from "../../../gen/quartet/objectstorage/v1/intelligent_tiering_pb.ts";
-import type { InventoryConfiguration } from "../../../gen/quartet/objectstorage/v1/inventory_pb.ts";
+import type {
+  InventoryConfiguration,
+  InventoryEncryption,
+} from "../../../gen/quartet/objectstorage/v1/inventory_pb.ts";
 import type { MetricsConfiguration } from "../../../gen/quartet/objectstorage/v1/metrics_pb.ts";
 import { fault, invalidArgument, invalidRequest, memberNotOffered } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -85,8 +88,8 @@ export const inventoryFields = [
 
 /**
  * Throws, in this order: MALFORMED_XML for a missing or unknown member, INVALID_S3_DESTINATION_BUCKET for a destination
- * that is no bucket's ARN, MEMBER_NOT_IMPLEMENTED for what is not offered: other formats than CSV, encryption of its
- * own, and columns about what is not kept.
+ * that is no bucket's ARN, MEMBER_NOT_IMPLEMENTED for what is not offered: other formats than CSV, and columns about
+ * what is not kept.
  */
 export const checkInventory = (configuration: InventoryConfiguration): void => {
   const { destination, isEnabled, includedObjectVersions = "", optionalFields, schedule } = configuration;
@@ -96,15 +99,19 @@ export const checkInventory = (configuration: InventoryConfiguration): void => {
     isEnabled === undefined ||
     !versionsListed.has(includedObjectVersions) ||
     !frequencies.has(schedule?.frequency ?? "") ||
-    !formats.has(bucket.format ?? "")
+    !formats.has(bucket.format ?? "") ||
+    (bucket.encryption !== undefined && !isOneEncryption(bucket.encryption))
   )
     throw fault(ErrorReason.MALFORMED_XML);
   if (bucketOfArn(bucket.bucket) === undefined) throw fault(ErrorReason.INVALID_S3_DESTINATION_BUCKET);
   if (bucket.format !== "CSV") throw memberNotOffered("Format");
-  if (bucket.encryption !== undefined) throw memberNotOffered("Encryption");
   const unknown = optionalFields.find((field) => !inventoryFields.includes(field as never));
   if (unknown !== undefined) throw memberNotOffered(unknown);
 };
+
+/** Whether an encryption is either the service's or under a managed key that it names. */
+const isOneEncryption = ({ sseS3, sseKms }: InventoryEncryption): boolean =>
+  sseKms === undefined ? sseS3 !== undefined : sseS3 === undefined && (sseKms.keyId ?? "") !== "";
 
 /** The name of the bucket with this ARN; undefined if it is no bucket's. */
 export const bucketOfArn = (arn: string | undefined): string | undefined =>

@@ -1,5 +1,7 @@
 import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import type { InventoryConfiguration } from "../../../gen/quartet/objectstorage/v1/inventory_pb.ts";
+import type { EncryptionMembers } from "./encryption.ts";
 import { bucketOfArn, type inventoryFields } from "./identified-configuration.ts";
 
 type Field = (typeof inventoryFields)[number];
@@ -91,6 +93,13 @@ export const reportManifest = (
 /** The name of the bucket that a report is written to. */
 export const reportBucket = ({ destination }: InventoryConfiguration): string =>
   bucketOfArn(destination?.s3BucketDestination?.bucket) ?? "";
+
+/** How the files of a report are encrypted; empty: by the default of the bucket that they go to. */
+export const reportEncryption = ({ destination }: InventoryConfiguration): EncryptionMembers => {
+  const { sseS3, sseKms } = destination?.s3BucketDestination?.encryption ?? {};
+  if (sseKms?.keyId !== undefined) return { serverSideEncryption: ServerSideEncryption.KMS, sseKmsKeyId: sseKms.keyId };
+  return sseS3 === undefined ? {} : { serverSideEncryption: ServerSideEncryption.AES256 };
+};
 
 /**
  * Whether a report is due: none was made yet, or the latest in another day or week, which is a later one where the

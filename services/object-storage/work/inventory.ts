@@ -5,11 +5,13 @@ import { createGzip } from "node:zlib";
 import type { InventoryConfiguration } from "../../../gen/quartet/objectstorage/v1/inventory_pb.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Application } from "../application.ts";
+import type { EncryptionMembers } from "../domain/encryption.ts";
 import type { ReportFile } from "../domain/inventory-report.ts";
 import {
   isReportDue,
   listsAllVersions,
   reportBucket,
+  reportEncryption,
   reportFolder,
   reportLine,
   reportManifest,
@@ -22,8 +24,8 @@ import { inventoryReports, versions } from "../store/layout.ts";
 import { limits } from "../limits.ts";
 import { scrubPace } from "./scrub-pace.ts";
 
-/** An object that the service itself writes. */
-export interface OwnObject {
+/** An object that the service itself writes. Without a member on encryption the default of its bucket counts. */
+export interface OwnObject extends EncryptionMembers {
   readonly bucket: string;
   readonly key: string;
   readonly contentType: string;
@@ -148,9 +150,10 @@ const writeReport = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const folder = reportFolder(configuration, bucket.name);
+  const encryption = reportEncryption(configuration);
   const dataKey = `${folder}data/${app.ids.uuid()}.csv.gz`;
   const put = (objectKey: string, contentType: string, body: AsyncIterable<Uint8Array>): Promise<void> => {
-    const object = { bucket: reportBucket(configuration), key: objectKey, contentType };
+    const object = { bucket: reportBucket(configuration), key: objectKey, contentType, ...encryption };
     return putOwn(bucket.accountId, object, body, signal);
   };
 

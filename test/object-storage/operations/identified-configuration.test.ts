@@ -126,6 +126,7 @@ const report = (members: object, bucket: object = {}) => ({
   schedule: { frequency: "Daily" },
   ...members,
 });
+const crm = { keyId: "crm" };
 const tag = { key: "k", value: "v" };
 
 test.each<[keyof typeof operations, string, object, string]>([
@@ -153,12 +154,14 @@ test.each<[keyof typeof operations, string, object, string]>([
   ],
   ["Inventory", "inventoryConfiguration", report({ schedule: { frequency: "Hourly" } }), "MALFORMED_XML"],
   ["Inventory", "inventoryConfiguration", report({ includedObjectVersions: "Old" }), "MALFORMED_XML"],
+  ["Inventory", "inventoryConfiguration", report({}, { encryption: {} }), "MALFORMED_XML"],
+  ["Inventory", "inventoryConfiguration", report({}, { encryption: { sseKms: {} } }), "MALFORMED_XML"],
+  ["Inventory", "inventoryConfiguration", report({}, { encryption: { sseS3: {}, sseKms: crm } }), "MALFORMED_XML"],
   ["Inventory", "inventoryConfiguration", report({}, { bucket: "reports" }), "INVALID_S3_DESTINATION_BUCKET"],
   ["Inventory", "inventoryConfiguration", report({}, { bucket: "arn:aws:s3:::no" }), "INVALID_S3_DESTINATION_BUCKET"],
   ["Inventory", "inventoryConfiguration", report({}, { bucket: "arn:aws:s3:::bobs" }), "INVALID_S3_DESTINATION_BUCKET"],
   ["Inventory", "inventoryConfiguration", report({}, { accountId: bob }), "INVALID_S3_DESTINATION_BUCKET"],
   ["Inventory", "inventoryConfiguration", report({}, { format: "ORC" }), notImplemented("Format")],
-  ["Inventory", "inventoryConfiguration", report({}, { encryption: {} }), notImplemented("Encryption")],
   [
     "Inventory",
     "inventoryConfiguration",

@@ -3,14 +3,17 @@ import { gunzipSync } from "node:zlib";
 
 import { describe, expect, test, vi } from "vitest";
 
+import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import { instant } from "../../../services/object-storage/domain/instant.ts";
 import { writeInventories } from "../../../services/object-storage/work/inventory.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { startWithKeys } from "../encryption/keys.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, bob, get, put, startWithBucket } from "../harness.ts";
 
+const { AES256, KMS } = ServerSideEncryption;
 const dayMs = 24 * 60 * 60 * 1000;
 const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
@@ -108,6 +111,44 @@ test("an inventory of current versions lists those with its prefix only, over ma
   expect(lines).toHaveLength(39);
   expect(lines).not.toContain('"photos","in/7"');
   expect(lines[0]).toBe('"photos","in/0"');
+});
+
+test("the files of an inventory are encrypted as it says, or else by the default of their bucket", async () => {
+  const clock = new FakeClock(startMs);
+  const { harness } = await startWithKeys({ clock });
+  await harness.client.createBucket({ bucket: "reports" }, as(alice));
+  const rules = [{ applyServerSideEncryptionByDefault: { sseAlgorithm: KMS, kmsMasterKeyId: "crm" } }];
+  await harness.client.putBucketEncryption(
+    { bucket: "reports", serverSideEncryptionConfiguration: { rules } },
+    as(alice),
+  );
+  const encrypted = (id: string, encryption?: object) => {
+    const s3BucketDestination = { bucket: "arn:aws:s3:::reports", format: "CSV", encryption };
+    return configure(harness, id, { destination: { s3BucketDestination } });
+  };
+  await encrypted("service", { sseS3: {} });
+  await encrypted("managed", { sseKms: { keyId: "alias/crm" } });
+  await encrypted("unset");
+  await encrypted("unusable", { sseKms: { keyId: "old" } });
+  await write(harness);
+
+  const shown = await Promise.all(
+    (await reports(harness)).map(async (key) => {
+      const { serverSideEncryption, sseKmsKeyId } = await harness.client.headObject(
+        { bucket: "reports", key },
+        as(alice),
+      );
+      return [key.split("/")[1], serverSideEncryption, sseKmsKeyId];
+    }),
+  );
+  const managed = "arn:aws:kms:us-east-1:111111111111:key/crm";
+  expect(shown).toEqual(
+    [
+      ["managed", KMS, managed],
+      ["service", AES256, undefined],
+      ["unset", KMS, managed],
+    ].flatMap((row) => [row, row, row]),
+  );
 });
 
 test("an inventory is written once a day or a week, and not while it is disabled", async () => {
