@@ -6,13 +6,21 @@ The provider compares what it has put with what it reads, so a resource whose an
 import base64
 import hashlib
 import json
+import os
+import re
+import shutil
+import subprocess
 
 import botocore.exceptions
 import pytest
 
 import stock
+from system import ROOT
 
 ACCOUNT = "000000000000"
+PAGE = ROOT / "docs" / "how-to" / "terraform.md"
+TOOL = shutil.which("terraform") or shutil.which("tofu")
+SECONDS_MAX = 60
 
 
 @pytest.fixture
@@ -162,6 +170,53 @@ def test_a_state_is_locked_by_an_object(s3, bucket):
     s3.delete_object(Bucket=bucket, Key=lock)
     assert [found["Key"] for found in s3.list_objects_v2(Bucket=bucket, Prefix="env:/")["Contents"]] == [state]
     put(lock, b'{"ID":"second"}', IfNoneMatch="*")
+
+
+#: A resource that Terraform and OpenTofu have without a provider.
+WORD = """
+variable "word" { default = "one" }
+resource "terraform_data" "word" { input = var.word }
+output "word" { value = terraform_data.word.output }
+"""
+
+
+@pytest.mark.skipif(TOOL is None, reason="neither Terraform nor OpenTofu is installed")
+def test_the_backend_of_the_page_keeps_states_and_locks_them(s3, system, environment, tmp_path):
+    bucket, key, lock_id = "terraform-state", "shop/terraform.tfstate", "3f2b8c10-7f0e-4f0b-9d55-5b1f0d3c6a21"
+    [backend] = re.findall(r"```hcl\n(terraform \{.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "main.tf").write_text(backend.replace("http://localhost:8080", system.urls["gateway"]) + WORD)
+    own = {"CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull, "TF_IN_AUTOMATION": "1"}
+    environment = {name: value for name, value in environment.items() if name != "AWS_ENDPOINT_URL"} | own
+
+    def run(*command, status=0):
+        finished = subprocess.run(
+            [TOOL, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX
+        )
+        assert finished.returncode == status, finished.stdout + finished.stderr
+        return finished.stdout + finished.stderr
+
+    def kept():
+        return [found["Key"] for found in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
+
+    s3.create_bucket(Bucket=bucket)
+    run("init", "-input=false")
+    run("apply", "-auto-approve")
+    run("plan", "-detailed-exitcode")
+    run("apply", "-auto-approve", "-var=word=two")
+    assert json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())["outputs"]["word"]["value"] == "two"
+
+    held = {"ID": lock_id, "Operation": "OperationTypeApply", "Who": "ada@shop", "Path": f"{bucket}/{key}"}
+    s3.put_object(Bucket=bucket, Key=f"{key}.tflock", Body=json.dumps(held))
+    assert lock_id in run("apply", "-auto-approve", status=1)
+    run("force-unlock", "-force", lock_id)
+    run("workspace", "new", "stage")
+    run("apply", "-auto-approve", "-var=word=three")
+    assert kept() == [f"env:/stage/{key}", key]
+    run("destroy", "-auto-approve")
+    run("workspace", "select", "default")
+    assert run("output", "-raw", "word") == "two"
+    run("workspace", "delete", "stage")
+    assert kept() == [key]
 
 
 def test_a_bus_is_replaced_as_the_provider_does(system, unique):
