@@ -235,3 +235,81 @@ def test_a_bus_is_replaced_as_the_provider_does(system, unique):
     assert "Policy" not in events.describe_event_bus(Name=name)
     events.delete_event_bus(Name=name)
     assert code_of(events.describe_event_bus, Name=name) == "ResourceNotFoundException"
+
+
+def matching(bucket, model, source=None):
+    """The blocks of a domain: `source_name` is left out where it is empty."""
+    resolution = {"ConflictResolvingModel": model, **({"SourceName": source} if source else {})}
+    exporting = {"S3Exporting": {"S3BucketName": bucket, "S3KeyName": f"{model.lower()}/"}}
+    return {
+        "Matching": {
+            "Enabled": True,
+            "JobSchedule": {"DayOfTheWeek": "FRIDAY", "Time": "04:30"},
+            "AutoMerging": {
+                "Enabled": True,
+                "Consolidation": {"MatchingAttributesList": [["EmailAddress", "PhoneNumber"], ["AccountNumber"]]},
+                "ConflictResolution": resolution,
+                "MinAllowedConfidenceScoreForMerging": 0.7,
+            },
+            "ExportingConfig": exporting,
+        },
+        "RuleBasedMatching": {
+            "Enabled": True,
+            "MatchingRules": [{"Rule": ["AccountNumber"]}, {"Rule": ["Address.City", "Address.Country"]}],
+            "MaxAllowedRuleLevelForMerging": 2,
+            "MaxAllowedRuleLevelForMatching": 2,
+            "AttributeTypesSelector": {
+                "AttributeMatchingModel": "MANY_TO_MANY",
+                "Address": ["Address"],
+                "PhoneNumber": ["PhoneNumber", "MobilePhoneNumber"],
+                "EmailAddress": ["EmailAddress"],
+            },
+            "ConflictResolution": resolution,
+            "ExportingConfig": exporting,
+        },
+    }
+
+
+def shared(sent, read):
+    """Of what is read the members that were sent: a domain has a status and times, too."""
+    if isinstance(sent, dict):
+        return {name: shared(value, read.get(name)) for name, value in sent.items()}
+    return read
+
+
+def test_a_domain_and_a_profile_are_read_as_they_were_put(system, s3, bucket, unique):
+    profiles = stock.client_of(system, "customer-profiles")
+    domain = {
+        "DomainName": f"planned-{unique}",
+        "DefaultExpirationDays": 200,
+        "DeadLetterQueueUrl": f"https://sqs.us-east-1.amazonaws.com/{ACCOUNT}/dead",
+        **matching(bucket, "SOURCE", "shop"),
+    }
+    profiles.create_domain(**domain, Tags={"Name": "planned"})
+    read = profiles.get_domain(DomainName=domain["DomainName"])
+    assert (shared(domain, read), read["Tags"]) == (domain, {"Name": "planned"})
+    # A URL that is no longer there is emptied.
+    changed = {**domain, "DefaultExpirationDays": 300, **matching(bucket, "RECENCY")}
+    profiles.update_domain(**{**changed, "DeadLetterQueueUrl": ""})
+    read = profiles.get_domain(DomainName=domain["DomainName"])
+    del changed["DeadLetterQueueUrl"]
+    assert (shared(changed, read), read.get("DeadLetterQueueUrl")) == (changed, None)
+
+    # A profile is read by a search, and members that are no longer there are emptied.
+    profile = {"FirstName": "Ada", "EmailAddress": "ada@shop.example", "Address": {"City": "Lyon", "Country": "France"}}
+    named = {"DomainName": domain["DomainName"]}
+    named["ProfileId"] = profiles.create_profile(**named, **profile, Attributes={"tier": "gold"})["ProfileId"]
+
+    def found():
+        asked = {"DomainName": domain["DomainName"], "KeyName": "_profileId", "Values": [named["ProfileId"]]}
+        return profiles.search_profiles(**asked)["Items"]
+
+    [item] = found()
+    assert shared(profile, item) == profile
+    profiles.update_profile(**named, FirstName="", Address={"City": "Nice", "Country": ""}, Attributes={"tier": "iron"})
+    [item] = found()
+    assert ("FirstName" in item, item["Address"], item["Attributes"]) == (False, {"City": "Nice"}, {"tier": "iron"})
+    profiles.delete_profile(**named)
+    assert found() == []
+    profiles.delete_domain(DomainName=domain["DomainName"])
+    assert code_of(profiles.get_domain, DomainName=domain["DomainName"]) == "ResourceNotFoundException"
