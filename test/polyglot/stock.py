@@ -42,4 +42,5 @@ def environment_of(endpoint: str, access_key_id: str, secret_access_key: str) ->
         "RCLONE_CONFIG_QUARTET_ENV_AUTH": "true",
         "RCLONE_CONFIG_QUARTET_REGION": REGION,
         "RCLONE_CONFIG_QUARTET_ENDPOINT": endpoint,
+        "RCLONE_CONFIG_QUARTET_LIST_URL_ENCODE": "true",
     }

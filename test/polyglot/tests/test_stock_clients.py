@@ -226,3 +226,15 @@ def test_rclone_keeps_a_tree_of_files(run, bucket, tree, tmp_path):
     run("rclone", "copy", place, tmp_path / "back")
     assert contents(tmp_path / "back") == contents(tree)
     run("rclone", "purge", f"quartet:{bucket}")
+
+
+@pytest.mark.skipif(shutil.which("rclone") is None, reason="rclone is not installed; .ci/run installs it")
+def test_rclone_keeps_names_that_xml_cannot_hold(run, bucket, tmp_path):
+    here, place, back = tmp_path / "names", f"quartet:{bucket}/names", tmp_path / "back"
+    here.mkdir()
+    for name in ("a\vb", "a\fb", "tab\tb", "\x01", "delete\x7f"):
+        (here / name).write_text(repr(name))
+    run("rclone", "sync", here, place)
+    run("rclone", "check", here, place)
+    run("rclone", "sync", place, back)
+    assert contents(back) == contents(here)
