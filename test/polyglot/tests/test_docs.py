@@ -39,6 +39,7 @@ def environment(system, tmp_path):
 def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
+        "clients",
         "find-objects",
         "fork-buckets",
         "grpc",
