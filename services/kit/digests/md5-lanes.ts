@@ -64,6 +64,10 @@ export class Md5Lanes {
           const last = lanes[Math.min(this.#openCount, lanesMax) - 1];
           const isFull = last !== undefined && last.waitingBlocks >= laneBlocks;
           if (!isFull && this.#waitingBytes <= waitingBytesMax) break;
+          if (lanes.length === 0) {
+            this.#digestSmall();
+            break;
+          }
           this.#digest(lanes);
         }
       },
@@ -79,8 +83,24 @@ export class Md5Lanes {
 
   /** The contents of which most waits, as many as there are lanes. */
   #ahead(): LanedMd5[] {
-    const worth = [...this.#waiting].filter(({ waitingBlocks }) => waitingBlocks >= worthBlocksMin);
-    return worth.toSorted((one, other) => other.waitingBlocks - one.waitingBlocks).slice(0, lanesMax);
+    const ahead: LanedMd5[] = [];
+    // Thousands may wait, and this is asked for each piece of each: they are not sorted.
+    for (const digest of this.#waiting) {
+      const { waitingBlocks } = digest;
+      const last = ahead[lanesMax - 1];
+      if (waitingBlocks < worthBlocksMin || (last !== undefined && last.waitingBlocks >= waitingBlocks)) continue;
+      const place = ahead.findIndex((each) => each.waitingBlocks < waitingBlocks);
+      ahead.splice(place === -1 ? ahead.length : place, 0, digest);
+      if (ahead.length > lanesMax) ahead.pop();
+    }
+    return ahead;
+  }
+
+  /** Digests the blocks of all contents when too much waits although none has enough to be worth it. */
+  #digestSmall(): void {
+    const small = [...this.#waiting].filter(({ waitingBlocks }) => waitingBlocks > 0);
+    small.sort((one, other) => other.waitingBlocks - one.waitingBlocks);
+    for (let at = 0; at < small.length; at += lanesMax) this.#digest(small.slice(at, at + lanesMax));
   }
 
   /** A content and those that can be digested with it. */

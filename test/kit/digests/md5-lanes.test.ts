@@ -90,3 +90,15 @@ test("a content that stops, and one that is given up, hold up no other and keep 
   expect(Buffer.from(stopped.finish()).toString("hex")).toBe(md5(Buffer.concat([first, rest])));
   expect(lanes.waitingBytes).toBe(0);
 });
+
+test.each([63, 64, 1_023, 1_024])("thousands of contents of which %i bytes have arrived hold up nothing", (first) => {
+  const lanes = new Md5Lanes();
+  const contents = Array.from({ length: 2_200 }, (_none, content) => contentOf(content, first + 1_500));
+  const opened = contents.map(() => lanes.open());
+  for (const [content, open] of opened.entries()) open.update(contents[content]!.subarray(0, first));
+  expect(lanes.waitingBytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+  for (const [content, open] of opened.entries()) open.update(contents[content]!.subarray(first));
+  const digests = opened.map((open) => Buffer.from(open.finish()).toString("hex"));
+  expect(digests).toEqual(contents.map(md5));
+  expect(lanes.waitingBytes).toBe(0);
+});
