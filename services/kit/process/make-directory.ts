@@ -1,9 +1,10 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
  * Creates a directory, and those above it that are absent, one by one: Node's own way has no end where a file system
- * says that a new directory is absent itself, as /proc does. Throws what the system says.
+ * says that a new directory is absent itself, as /proc does. Those that were absent survive a power loss when this
+ * resolves. Throws what the system says.
  */
 export const makeDirectory = async (path: string, mode?: number): Promise<void> => {
   const absent: string[] = [];
@@ -15,6 +16,16 @@ export const makeDirectory = async (path: string, mode?: number): Promise<void> 
     });
   // A file in its place is refused; there is nothing above it to create.
   await mkdir(path, { recursive: true, mode });
+  for (const directory of absent) await syncNames(dirname(directory));
+};
+
+const syncNames = async (directory: string): Promise<void> => {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 };
 
 const isAbsent = async (path: string): Promise<boolean> => {

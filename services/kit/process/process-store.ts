@@ -5,6 +5,7 @@ import { ensureDataFormat } from "../store/data-format.ts";
 import { DiskSpace } from "../store/disk-space.ts";
 import type { Store, StoreLimits } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
+import { makeDirectory } from "./make-directory.ts";
 import type { ProcessControl } from "./process.ts";
 
 /** The settings by which a service keeps what it stores. */
@@ -36,6 +37,7 @@ export const openProcessStore = async (
   limits: Partial<StoreLimits> = {},
 ): Promise<ProcessStore> => {
   const directory = join(config.dataDir, name);
+  await makeDirectory(directory);
   const space = openDiskSpace(directory, config, log);
   await ensureDataFormat({ directory, log });
   const store = await openStore({

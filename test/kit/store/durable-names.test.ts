@@ -1,26 +1,10 @@
-import { readlinkSync, statSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { open } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
 import { openStore } from "../../../services/kit/store/store.ts";
+import { syncedDirectories } from "../../support/synced-directories.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
-
-/** Notes the directories that are synced from now on. */
-const syncedDirectories = async (): Promise<string[]> => {
-  const synced: string[] = [];
-  const handle = await open("/", "r");
-  const prototype = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
-  const sync = vi.spyOn(prototype, "sync").mockImplementation(async function (this: FileHandle) {
-    const path = readlinkSync(`/proc/self/fd/${this.fd}`);
-    if (statSync(path).isDirectory()) synced.push(path);
-  });
-  onTestFinished(() => sync.mockRestore());
-  return synced;
-};
 
 test("the names of a new database are durable, up to the directory that was there", async () => {
   const base = await temporaryDirectory();
