@@ -28,6 +28,7 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { Harness } from "./harness.ts";
 import { alice, as, get, put, startWithBucket } from "./harness.ts";
 import { sendPart, startUpload } from "./multipart.ts";
+import { amounts, shown } from "./support/amounts.ts";
 import { damageRecord } from "./support/damage.ts";
 
 const cat = { bucket: "photos", key: "cat.jpg" };
@@ -135,4 +136,13 @@ test("a damaged instant of a finished upload is deleted with the others", async 
   const store = await open();
   onTestFinished(() => store.close());
   expect(await expireFinishedUploads(store, 2)).toBe(3);
+});
+
+test("damaged counts hold up neither the start nor objects, and are counted again by the next start", async () => {
+  const first = await startWithBucket();
+  await put(first, cat, "one");
+  const harness = await damageRecord(first, counts, ["objects"]);
+  expect(await amounts(harness)).toEqual(shown(1, 3));
+  await put(harness, dog, "three");
+  expect(await amounts(harness)).toEqual(shown(2, 8));
 });

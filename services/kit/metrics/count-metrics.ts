@@ -1,5 +1,6 @@
 import { readCount } from "../store/counts.ts";
-import type { Store } from "../store/store.ts";
+import { StoreCorruptionError } from "../store/errors.ts";
+import type { Reader, Store } from "../store/store.ts";
 import type { CountsTable } from "../store/transaction.ts";
 import type { Metrics, Sample } from "./metrics.ts";
 
@@ -12,7 +13,10 @@ export interface CountMetric {
   readonly counts: readonly (readonly [name: string, labels: Sample["labels"]])[];
 }
 
-/** Adds metrics whose values are counts of a database: reading one is one read of a record, whatever is stored. */
+/**
+ * Adds metrics whose values are counts of a database: reading one is one read of a record, whatever is stored. A damaged
+ * one is left out.
+ */
 export const countMetrics = (
   metrics: Metrics,
   store: Pick<Store, "read">,
@@ -25,10 +29,22 @@ export const countMetrics = (
       type,
       help,
       read: () =>
-        store.read((reader) =>
-          Promise.all(
-            counts.map(async ([count, labels]) => ({ labels, value: await readCount(reader, table, count) })),
-          ),
-        ),
+        store.read(async (reader) => {
+          const samples: Sample[] = [];
+          for (const [count, labels] of counts) {
+            const value = await readWhole(reader, table, count);
+            if (value !== undefined) samples.push({ labels, value });
+          }
+          return samples;
+        }),
     });
+};
+
+const readWhole = async (reader: Reader, table: CountsTable, name: string): Promise<number | undefined> => {
+  try {
+    return await readCount(reader, table, name);
+  } catch (error) {
+    if (error instanceof StoreCorruptionError) return undefined;
+    throw error;
+  }
 };

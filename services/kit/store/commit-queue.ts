@@ -1,4 +1,5 @@
 import { AddedUp, encodeSum } from "./additions.ts";
+import type { ByteString } from "./byte-string.ts";
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
 import {
@@ -32,6 +33,8 @@ export interface CommitHooks {
   readonly hasRoomFor: (bytes: number) => boolean;
   /** Called once, when the disk has refused a write. */
   readonly onBroken: (error: StoreWriteError) => void;
+  /** Called once for each damaged record to which something was to be added. */
+  readonly onDamagedSum: (error: StoreCorruptionError) => void;
   /** Whether this process was stopped a moment ago. */
   readonly pauses: Pick<PauseWatch, "isJustOver">;
 }
@@ -65,6 +68,7 @@ export class CommitQueue {
   readonly #hooks: CommitHooks;
   #waiting: PendingTransaction[] = [];
   #waitingBytes = 0;
+  readonly #damagedSums = new Set<ByteString>();
   #isRunning = false;
   #broken: StoreWriteError | undefined;
   #groups = 0;
@@ -156,7 +160,7 @@ export class CommitQueue {
       }
     }
     members.push(...(await this.#rerun(losers, changes)));
-    if (changes.size > 0 && !(await this.#addUp(members, changes))) return;
+    await this.#addUp(members, changes);
     if (changes.size > 0 && !this.#hooks.hasRoomFor(changes.bytes)) {
       for (const transaction of members)
         transaction.fail(new StoreFullError("the disk has too little room for this change"));
@@ -171,24 +175,23 @@ export class CommitQueue {
   }
 
   /**
-   * Adds what the members add to records, on top of what is committed and of what the group writes itself. Returns
-   * false if such a record is damaged: then who adds anything is refused, and the others run again without them.
+   * Adds what the members add to records, on top of what is committed and of what the group writes itself. Nothing is
+   * added to a damaged record: it stays as it is, so that nobody reads a wrong sum, and holds up no change.
    */
-  async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<boolean> {
+  async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<void> {
     const addedUp = new AddedUp();
     for (const { attempt } of members) addedUp.append(attempt.changes, attempt.additions);
-    if (addedUp.sums.size === 0) return true;
+    if (addedUp.sums.size === 0) return;
     const committed = this.#engine.snapshot();
     try {
       for (const [key, addition] of addedUp.sums)
-        changes.set(key, encodeSum(key, addition, changes.has(key) ? changes.get(key) : committed.get(key)));
-      return true;
-    } catch (error) {
-      if (!(error instanceof StoreCorruptionError)) throw error;
-      for (const transaction of members)
-        if (transaction.attempt.additions.size > 0) transaction.fail(error);
-        else transaction.lose();
-      return false;
+        try {
+          changes.set(key, encodeSum(key, addition, changes.has(key) ? changes.get(key) : committed.get(key)));
+        } catch (error) {
+          if (!(error instanceof StoreCorruptionError)) throw error;
+          if (!this.#damagedSums.has(key)) this.#hooks.onDamagedSum(error);
+          this.#damagedSums.add(key);
+        }
     } finally {
       await committed.close();
     }

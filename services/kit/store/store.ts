@@ -147,6 +147,7 @@ export const storeOver = (
       log?.fatal({ err: error }, "the store is broken");
       onBroken?.(error);
     },
+    onDamagedSum: (error) => log?.error({ err: error }, "nothing is added to a damaged record"),
   });
   let order = 0;
   let transactions = 0;
@@ -204,7 +205,7 @@ export const storeOver = (
       );
       try {
         do await commit.run();
-        while (commit.attempt.changes.size > 0 && !(await queue.submit(commit)));
+        while (commit.attempt.isChanging && !(await queue.submit(commit)));
         const result = commit.result;
         commit.attempt.runAfterCommit((error) => log?.error({ err: error }, "a function failed after its commit"));
         return result;

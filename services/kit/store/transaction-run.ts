@@ -131,6 +131,11 @@ export class TransactionRun implements Transaction {
     return this.#committed.version;
   }
 
+  /** Whether there is anything to commit. */
+  get isChanging(): boolean {
+    return this.changes.size + this.additions.size > 0;
+  }
+
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined> {
     return this.#reader.get(table, key);
   }

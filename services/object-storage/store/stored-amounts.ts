@@ -21,12 +21,13 @@ export const countVersion = (
 };
 
 /**
- * Counts once what a database holds that has no counts, which takes a walk over all its versions. Damaged ones are left
- * out, because nothing can be read of them.
+ * Counts once what a database holds that has no counts, or damaged ones, which takes a walk over all its versions. Those
+ * that are damaged are left out, because nothing can be read of them.
  */
 export const openAmounts = async (store: Store): Promise<void> => {
-  const known = await store.read((reader) => reader.get(counts, [objects]));
-  if (known !== undefined) return;
+  const known = await store.read((reader) => Array.fromAsync(walkTable(reader, counts)));
+  const whole = known.flatMap(({ key: [name], value }) => (value === undefined ? [] : [name]));
+  if (whole.includes(objects) && whole.includes(bytes)) return;
   const sums = { objects: 0n, bytes: 0n };
   await store.read(async (reader) => {
     for await (const { value } of walkTable(reader, versions)) {

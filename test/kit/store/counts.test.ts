@@ -7,6 +7,7 @@ import type { Store } from "../../../services/kit/store/store.ts";
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
 import { StoreCorruptionError } from "../../../services/kit/store/errors.ts";
 import { defineTable, encodeKey, text } from "../../../services/kit/store/table.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "./memory-engine.ts";
 import { notes } from "./tables.ts";
@@ -98,15 +99,29 @@ describe("a count", () => {
     expect(await store.read((reader) => reader.get(amounts, ["all"]))).toMatchObject({ seconds: 8n, nanos: 7 });
   });
 
-  test("that is damaged refuses what counts, and nothing else", async () => {
+  test("that is damaged stays so, and holds up nothing", async () => {
     const engine = memoryEngine();
     await engine.write(new Map([[encodeKey(counts, ["notes"]), Uint8Array.of(0xff)]]));
-    const store = storeOver(engine, defaultLimits);
+    const { log, lines } = capturingLogger();
+    const store = storeOver(engine, defaultLimits, { log });
     onTestFinished(() => store.close());
-    await expect(write(store, "a")).rejects.toThrow(StoreCorruptionError);
-    await store.transact((tx) => tx.put(notes, ["alice", "b"], {}));
-    const [found, ...others] = await store.read((reader) => reader.list(notes, { limit: 10 }));
-    expect([found?.key, others]).toEqual([["alice", "b"], []]);
+    const countOther = store.transact((tx) => {
+      tx.put(notes, ["alice", "c"], {});
+      tx.add(counts, ["others"], { value: 1 });
+    });
+    await Promise.all([write(store, "a"), write(store, "b"), countOther]);
+    await write(store, "d");
+    const found = await store.read((reader) => reader.list(notes, { limit: 10 }));
+    expect(found.map(({ key: [, title] }) => title)).toEqual(["a", "b", "c", "d"]);
+    expect(await countOf(store, "others")).toBe(1);
+    await expect(countOf(store)).rejects.toThrow(StoreCorruptionError);
+    expect(lines.map(({ msg }) => msg)).toEqual(["nothing is added to a damaged record"]);
+  });
+
+  test("grows also in a transaction that writes nothing else", async () => {
+    const store = openMemory();
+    await store.transact((tx) => tx.add(counts, ["notes"], { value: 2 }));
+    expect(await countOf(store)).toBe(2);
   });
 
   test("is durable together with what it counts", async () => {
