@@ -59,7 +59,7 @@ interface StreamState {
  * The delivery streams that the installation declares. A record is stored in the transaction that ends its delivery;
  * records are written as objects, one line each, when they have so many bytes or the oldest has its age, and removed
  * once object storage has answered. A crash in between writes the same object again, with the records that arrived
- * since; one while records are removed repeats the rest in a further object.
+ * since; one while records are removed repeats the rest in a further object. Damaged records are left out, and logged.
  */
 export class DeliveryStreams {
   readonly #options: DeliveryStreamsOptions;
@@ -144,7 +144,7 @@ export class DeliveryStreams {
 
   async #writeIfDue(state: StreamState, signal: AbortSignal): Promise<boolean> {
     const { stream } = state;
-    const { store, clock } = this.#options;
+    const { store, clock, log } = this.#options;
     if (state.bytes === 0) return false;
     if (state.bytes < stream.bytesMax) {
       // The others are read only when they are written.
@@ -159,6 +159,8 @@ export class DeliveryStreams {
       return false;
     }
     await this.#put(stream, first, records, signal);
+    const damagedCount = records.filter(({ data }) => data === undefined).length;
+    if (damagedCount > 0) log.error({ stream: stream.name, damagedCount }, "damaged records of a stream were left out");
     for (let at = 0; at < records.length; at += deletedMax) {
       const written = records.slice(at, at + deletedMax);
       await store.transact((transaction) =>
@@ -167,7 +169,7 @@ export class DeliveryStreams {
           written.map(({ key }) => key),
         ),
       );
-      state.bytes -= written.reduce((sum, { data }) => sum + data.byteLength, 0);
+      state.bytes -= written.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
     }
     return true;
   }
@@ -178,12 +180,14 @@ export class DeliveryStreams {
     records: readonly WaitingRecord[],
     signal: AbortSignal,
   ): Promise<void> {
+    const whole = records.flatMap(({ data }) => data ?? []);
+    if (whole.length === 0) return;
     const [, , atMs, id] = first.key;
     const object = {
       bucket: stream.bucket,
       key: streamObjectKey(stream, atMs, id),
       contentType: "application/x-ndjson",
-      body: Buffer.concat(records.map(({ data }) => data)),
+      body: Buffer.concat(whole),
     };
     await this.#options.put(stream.account, object, signal);
   }

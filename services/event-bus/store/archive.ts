@@ -8,6 +8,7 @@ import type {
   EventRecord,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchivePlaceSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { eventJson } from "../domain/envelope.ts";
@@ -85,8 +86,8 @@ export const putArchiveEntry = (
 /** An event of an archive. */
 interface ArchivedEvent {
   readonly place: ArchivePlace;
-  /** As it is stored, sealed or not. */
-  readonly event: EventRecord;
+  /** As it is stored, sealed or not. Undefined: it is damaged or missing. */
+  readonly event: EventRecord | undefined;
 }
 
 /** At most `limit` events of an archive in order of their time, from an instant or after an entry, to an instant. */
@@ -98,7 +99,7 @@ export const listArchivedEvents = async (
   limit: number,
 ): Promise<ArchivedEvent[]> => {
   const { fromMs, toMs, after } = range;
-  const entries = await reader.list(archiveEntries, {
+  const entries = walkTable(reader, archiveEntries, {
     prefix: [account, archiveId],
     ...(after === undefined
       ? { from: [account, archiveId, fromMs] as const }
@@ -107,14 +108,22 @@ export const listArchivedEvents = async (
     limit,
   });
   const found: ArchivedEvent[] = [];
-  for (const { key, value } of entries) {
+  for await (const { key, value } of entries) {
     const [, , eventMs, ingestedMs, eventId] = key;
-    const event = value.event ?? (await findEvent(reader, { account, ingestedMs, eventId }));
-    if (event === undefined) continue;
+    const event = value && (value.event ?? (await findWhole(reader, { account, ingestedMs, eventId })));
     const place = { eventMs: BigInt(eventMs), ingestedMs: BigInt(ingestedMs), eventId };
     found.push({ place: create(ArchivePlaceSchema, place), event });
   }
   return found;
+};
+
+const findWhole = async (reader: Reader, key: EventKey): Promise<EventRecord | undefined> => {
+  try {
+    return await findEvent(reader, key);
+  } catch (error) {
+    if (error instanceof StoreCorruptionError) return undefined;
+    throw error;
+  }
 };
 
 /** The events that an archive keeps, together. */
@@ -140,32 +149,36 @@ export const parsePlace = (text: string): ArchivePlace | undefined => {
  */
 export const archiveSizeOf = async (reader: Reader, account: string, archive: ArchiveRecord): Promise<ArchiveSize> => {
   let { eventCount, sizeBytes } = archive;
-  const counts = await reader.list(archiveCounts, { prefix: [account, archive.id], limit: countsMax });
-  for (const { value } of counts) {
-    eventCount += value.eventCount;
-    sizeBytes += value.sizeBytes;
+  for await (const { value } of walkTable(reader, archiveCounts, { prefix: [account, archive.id], limit: countsMax })) {
+    eventCount += value?.eventCount ?? 1n;
+    sizeBytes += value?.sizeBytes ?? 0n;
   }
   return { eventCount, sizeBytes };
 };
 
-/** Adds counts of an archive to its record. Returns whether there may be more. */
+/**
+ * Adds counts of an archive to its record. Returns whether there may be more. A damaged one counts as an event whose
+ * size is not known.
+ */
 export const addUpCounts = async (transaction: Transaction, account: string, name: string): Promise<boolean> => {
   const archive = await findArchive(transaction, account, name);
   if (archive === undefined) return false;
-  const counts = await transaction.list(archiveCounts, { prefix: [account, archive.id], limit: countsMax });
-  if (counts.length === 0) return false;
-  for (const { key, value } of counts) {
-    archive.eventCount += value.eventCount;
-    archive.sizeBytes += value.sizeBytes;
+  let count = 0;
+  const range = { prefix: [account, archive.id] as [string, string], limit: countsMax };
+  for await (const { key, value } of walkTable(transaction, archiveCounts, range)) {
+    archive.eventCount += value?.eventCount ?? 1n;
+    archive.sizeBytes += value?.sizeBytes ?? 0n;
     transaction.delete(archiveCounts, key);
+    count += 1;
   }
-  putArchive(transaction, account, archive);
-  return counts.length === countsMax;
+  if (count > 0) putArchive(transaction, account, archive);
+  return count === countsMax;
 };
 
 /**
  * Deletes some entries of an archive whose events happened before an instant (undefined: at any time), and those of the
- * events that nothing else holds. Returns the size of the deleted entries and whether there may be more.
+ * events that nothing else holds. Returns the size of the deleted entries, as far as they are not damaged, and whether
+ * there may be more.
  */
 export const deleteEntries = async (
   transaction: Transaction,
@@ -173,7 +186,7 @@ export const deleteEntries = async (
   archiveId: string,
   options: { readonly beforeMs: number | undefined; readonly keptSinceMs: number; readonly limit: number },
 ): Promise<ArchiveSize & { readonly hasMore: boolean }> => {
-  const entries = transaction.range(archiveEntries, {
+  const entries = walkTable(transaction, archiveEntries, {
     prefix: [account, archiveId],
     ...(options.beforeMs === undefined ? {} : { to: [account, archiveId, options.beforeMs] as const }),
     limit: options.limit,
@@ -182,11 +195,11 @@ export const deleteEntries = async (
   for await (const { key, value } of entries) {
     const [, , , ingestedMs, eventId] = key;
     transaction.delete(archiveEntries, key);
-    if (value.event === undefined)
+    if (value?.event === undefined)
       await releaseEvent(transaction, { account, ingestedMs, eventId }, archiveHolder(archiveId), options.keptSinceMs);
     else copiesBytes += value.event.sealed?.content.byteLength ?? 0;
     count += 1;
-    sizeBytes += value.sizeBytes;
+    sizeBytes += value?.sizeBytes ?? 0n;
     if (copiesBytes >= copiesBytesMax) break;
   }
   const hasMore = count === options.limit || copiesBytes >= copiesBytesMax;

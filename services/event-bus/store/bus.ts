@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { EventBusRecord, EventBusRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { changeCount, countRecords } from "./account-count.ts";
@@ -26,11 +27,12 @@ export const getBus = async (reader: Reader, reference: BusReference): Promise<E
 export const listBuses = (reader: Reader, account: string, page: NamePage): Promise<EventBusRecord[]> =>
   listByName(reader, buses, [account], page);
 
-/** All buses, with their accounts. */
+/** All buses, with their accounts; damaged ones are left out. */
 export const walkBuses = async function* (
   reader: Reader,
 ): AsyncGenerator<{ readonly account: string; readonly bus: EventBusRecord }> {
-  for await (const { key, value } of reader.range(buses, {})) yield { account: key[0], bus: value };
+  for await (const { key, value } of walkTable(reader, buses))
+    if (value !== undefined) yield { account: key[0], bus: value };
 };
 
 /** The number of an account's buses. */

@@ -7,6 +7,7 @@ import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { busRevisions, ruleChanges, rules, targets } from "./layout.ts";
@@ -77,19 +78,28 @@ export class CompiledRules {
     });
   }
 
-  /** Compiles the rules of all buses, as far as there is memory for them. */
+  /**
+   * Compiles the rules of all buses, as far as there is memory for them. Those of a bus with a damaged record are left
+   * out; throws what failed last at the end.
+   */
   async loadAll(signal: AbortSignal): Promise<void> {
     let after: readonly [string, string] | undefined;
+    let failure: { readonly error: unknown } | undefined;
     while (!signal.aborted && !this.#isClosed && this.#compiled.calculatedSize < this.#bytesMax / 2) {
       const from = after;
       const [entry] = await this.#store.read((reader) =>
-        reader.list(busRevisions, { ...(from === undefined ? {} : { after: from }), limit: 1 }),
+        Array.fromAsync(walkTable(reader, busRevisions, { ...(from === undefined ? {} : { after: from }), limit: 1 })),
       );
-      if (entry === undefined) return;
+      if (entry === undefined) break;
       const [account, name] = entry.key;
-      await this.#store.read((reader) => this.of(reader, { account, name }));
       after = entry.key;
+      try {
+        await this.#store.read((reader) => this.of(reader, { account, name }));
+      } catch (error) {
+        failure = { error };
+      }
     }
+    if (failure !== undefined) throw failure.error;
   }
 
   /** Ends the joining of parts. */

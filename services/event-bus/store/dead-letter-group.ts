@@ -1,6 +1,7 @@
 import type { DeadLetterGroupRecord, DeadLetterPlace } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { DeadLetterFilter } from "../../../gen/quartet/eventbus/v1/dead_letter_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import { findDeadLetter, idOf, parsePlace } from "./dead-letter.ts";
 import { deadLetterGroups, deadLettersByGroup } from "./layout.ts";
@@ -65,8 +66,11 @@ const readGroup = async (
 };
 
 /** Whether a group has letters. */
-export const hasLetters = async (reader: Reader, account: string, groupId: string): Promise<boolean> =>
-  (await reader.list(deadLettersByGroup, { prefix: [account, groupId], limit: 1 })).length > 0;
+export const hasLetters = async (reader: Reader, account: string, groupId: string): Promise<boolean> => {
+  const first = walkTable(reader, deadLettersByGroup, { prefix: [account, groupId], limit: 1 });
+  for await (const _letter of first) return true;
+  return false;
+};
 
 /** At most `limit` letters of a group, the latest first, before the position of one of them. */
 export const listLettersOfGroup = async (
@@ -127,21 +131,21 @@ export const listEarlierLetters = async (
 ): Promise<LettersPart> => {
   const places: LetterPlace[] = [];
   const begin = after === undefined ? {} : { from: [account, after.groupId] as const };
-  const groups = reader.range(deadLetterGroups, { prefix: [account], ...begin, limit: groupsMax });
+  const groups = walkTable(reader, deadLetterGroups, { prefix: [account], ...begin, limit: groupsMax });
   let visited = 0;
   let reached = after;
   for await (const { key, value } of groups) {
     const [, groupId] = key;
     visited += 1;
-    if (accepts(filter, groupId, value)) {
+    if (value !== undefined && accepts(filter, groupId, value)) {
       const isBegun = after?.groupId === groupId;
-      const entries = await reader.list(deadLettersByGroup, {
+      const entries = walkTable(reader, deadLettersByGroup, {
         prefix: [account, groupId],
         ...(isBegun && { after: [account, groupId, Number(after.epoch), Number(after.failedMs), after.random] }),
         to: [account, groupId, Number(epoch)],
         limit: limit - places.length,
       });
-      for (const entry of entries) places.push(placeOfKey(entry.key));
+      for await (const entry of entries) places.push(placeOfKey(entry.key));
       if (places.length === limit) return { places, reached: places.at(-1) };
     }
     reached = { groupId, epoch, failedMs: 0n, random: "" };
@@ -162,18 +166,22 @@ export const deleteEmptyGroups = async (
   account: string,
   after: string | undefined,
 ): Promise<string | undefined> => {
-  const groups = await transaction.snapshot.list(deadLetterGroups, {
+  const groups = walkTable(transaction.snapshot, deadLetterGroups, {
     prefix: [account],
     ...(after === undefined ? {} : { after: [account, after] as const }),
     limit: groupsMax,
   });
-  for (const { key } of groups) {
+  let visited = 0;
+  let last: string | undefined;
+  for await (const { key } of groups) {
     const [, groupId] = key;
+    visited += 1;
+    last = groupId;
     if (await hasLetters(transaction.snapshot, account, groupId)) continue;
     // Read again, checked: a letter may come meanwhile.
     if (await hasLetters(transaction, account, groupId)) continue;
     transaction.delete(deadLetterGroups, key);
     deleteGroupCount(transaction, { account, groupId });
   }
-  return groups.length === groupsMax ? groups.at(-1)?.key[1] : undefined;
+  return visited === groupsMax ? last : undefined;
 };

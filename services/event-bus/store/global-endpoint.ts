@@ -5,6 +5,7 @@ import type {
   GlobalEndpointRecordSchema,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { globalEndpoints } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
@@ -38,10 +39,11 @@ export const findEndpointById = async (
 export const listEndpoints = (reader: Reader, account: string, page: NamePage): Promise<GlobalEndpointRecord[]> =>
   listByName(reader, globalEndpoints, [account], page);
 
-/** The health checks of all endpoints, each once. */
+/** The health checks of all endpoints, each once; those of damaged ones are left out. */
 export const listHealthChecks = async (reader: Reader): Promise<ReadonlySet<string>> => {
   const checks = new Set<string>();
-  for await (const { value } of reader.range(globalEndpoints, {})) checks.add(value.healthCheck);
+  for await (const { value } of walkTable(reader, globalEndpoints))
+    if (value !== undefined) checks.add(value.healthCheck);
   return checks;
 };
 

@@ -1,4 +1,5 @@
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { streamRecords } from "./layout.ts";
 
 /** A delivery stream of an account. */
@@ -13,7 +14,8 @@ export type StreamRecordKey = readonly [account: string, stream: string, atMs: n
 /** A record that waits in a stream. */
 export interface WaitingRecord {
   readonly key: StreamRecordKey;
-  readonly data: Uint8Array;
+  /** Undefined: it is damaged. */
+  readonly data: Uint8Array | undefined;
 }
 
 /** Adds a record to a stream. `id` distinguishes it from others of the same millisecond. */
@@ -33,10 +35,10 @@ export const listStreamRecords = async (
 ): Promise<WaitingRecord[]> => {
   const found: WaitingRecord[] = [];
   let bytes = 0;
-  for await (const { key, value } of reader.range(streamRecords, { prefix: [account, name] })) {
-    bytes += value.data.byteLength;
+  for await (const { key, value } of walkTable(reader, streamRecords, { prefix: [account, name] })) {
+    bytes += value?.data.byteLength ?? 0;
     if (found.length > 0 && bytes > bytesMax) break;
-    found.push({ key, data: value.data });
+    found.push({ key, data: value?.data });
   }
   return found;
 };
@@ -46,15 +48,16 @@ export const oldestStreamRecordMs = async (
   reader: Reader,
   { account, name }: StreamReference,
 ): Promise<number | undefined> => {
-  const [first] = await reader.listStored(streamRecords, { prefix: [account, name], limit: 1 }, ([, , atMs]) => atMs);
-  return first;
+  const first = walkTable(reader, streamRecords, { prefix: [account, name], limit: 1 });
+  for await (const { key } of first) return key[2];
+  return undefined;
 };
 
-/** The number of bytes that wait in a stream. */
+/** The number of bytes that wait in a stream, without damaged records. */
 export const countStreamBytes = async (reader: Reader, { account, name }: StreamReference): Promise<number> => {
   let bytes = 0;
-  for await (const { value } of reader.range(streamRecords, { prefix: [account, name] }))
-    bytes += value.data.byteLength;
+  for await (const { value } of walkTable(reader, streamRecords, { prefix: [account, name] }))
+    bytes += value?.data.byteLength ?? 0;
   return bytes;
 };
 

@@ -8,13 +8,15 @@ import {
 import { DeadLetterRedriveState } from "../../../gen/quartet/eventbus/v1/dead_letter_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import { SealBrokenError } from "../../kit/keyring/sealed.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { redriveOwner } from "../domain/delivery-owner.ts";
 import { afterLetters, lettersNow } from "../domain/redrive-pace.ts";
 import { tooLargeMessage } from "../ingestion/ingest.ts";
 import { redriveDeadLetter } from "../ingestion/redrive.ts";
-import { idOf } from "../store/dead-letter.ts";
+import { findDeadLetterById, idOf } from "../store/dead-letter.ts";
 import { listEarlierLetters } from "../store/dead-letter-group.ts";
 import { findRedrive, isRunning, putRedrive } from "../store/dead-letter-redrive.ts";
 
@@ -52,7 +54,10 @@ export const redriveHandler =
     return Promise.resolve({ done: true, apply });
   };
 
-/** Redrives a letter: returns the bytes that it added, or why it remains; undefined: it does not exist any more. */
+/**
+ * Redrives a letter: returns the bytes that it added, or why it remains, as a damaged one does; undefined: it does not
+ * exist any more.
+ */
 const redriveOne = async (
   app: Application,
   transaction: Transaction,
@@ -60,11 +65,25 @@ const redriveOne = async (
   id: string,
 ): Promise<{ readonly bytes: number } | { readonly reason: string } | undefined> => {
   try {
+    if (await isDamagedLetter(transaction, account, id)) return { reason: damagedMessage };
     const redriven = await redriveDeadLetter(app, transaction, account, id);
     if (redriven.kind === "absent") return undefined;
     return redriven.kind === "redriven" ? redriven : { reason: tooLargeMessage };
   } catch (error) {
     if (error instanceof NamedKeyError) return { reason: error.message };
+    if (error instanceof SealBrokenError) return { reason: damagedMessage };
+    throw error;
+  }
+};
+
+const damagedMessage = "The dead letter is damaged.";
+
+const isDamagedLetter = async (transaction: Transaction, account: string, id: string): Promise<boolean> => {
+  try {
+    await findDeadLetterById(transaction, account, id);
+    return false;
+  } catch (error) {
+    if (error instanceof StoreCorruptionError) return true;
     throw error;
   }
 };

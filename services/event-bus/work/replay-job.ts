@@ -1,10 +1,11 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type { EventRecord, ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { ArchivePlace, EventRecord, ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayStepRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import { SealBrokenError } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
@@ -36,7 +37,8 @@ export const enqueueReplayStep = (
 
 /**
  * Sends some events of one minute of a replay in order of their time, stores the replay's progress and enqueues the
- * next step, in one transaction: a replay puts each event on the bus exactly once.
+ * next step, in one transaction: a replay puts each event on the bus exactly once. An event that is damaged or missing
+ * is left out, and logged.
  */
 export const replayHandler =
   (app: Application): JobHandler =>
@@ -50,20 +52,32 @@ export const replayHandler =
     return Promise.resolve({ done: true, apply });
   };
 
-/** An archived event with all its members, or why it cannot be read now. */
+/** An archived event with all its members, or why it cannot be read now; undefined: it is damaged. */
 const openEvent = async (
   { sealing }: Application,
   reader: Reader,
   account: string,
   event: EventRecord,
-): Promise<EventRecord | NamedKeyError> => {
+): Promise<EventRecord | NamedKeyError | undefined> => {
   try {
     return await sealing.open(reader, account, event);
   } catch (error) {
     if (error instanceof NamedKeyError) return error;
+    if (error instanceof SealBrokenError) return undefined;
     throw error;
   }
 };
+
+const logLeftOut = (
+  { log }: Application,
+  transaction: Transaction,
+  account: string,
+  { name }: ReplayRecord,
+  { eventId }: ArchivePlace,
+): void =>
+  transaction.afterCommit(() =>
+    log.error({ account, replay: name, eventId }, "an event that is damaged or missing was not replayed"),
+  );
 
 const runStep = async (
   app: Application,
@@ -87,17 +101,23 @@ const runStep = async (
   const archived = await listArchivedEvents(transaction, account, archive.id, range, stepSize);
   const onlyRules = replay.rules.length === 0 ? undefined : new Set(replay.rules);
   if (archived.length === 0) return end(ReplayState.COMPLETED);
-  const firstMinute = minuteOf(archived[0]?.event.timeMs ?? 0n);
+  const firstMinute = minuteOf(archived.find(({ event }) => event !== undefined)?.event?.timeMs ?? 0n);
   let { lastPlace } = replay;
   let bytes = 0;
   for (const { event, place } of archived) {
-    if (bytes >= app.limits.deliveriesBytesMax || minuteOf(event.timeMs) !== firstMinute) break;
-    const opened = await openEvent(app, transaction, account, event);
+    const isOfMinute = event === undefined || minuteOf(event.timeMs) === firstMinute;
+    if (bytes >= app.limits.deliveriesBytesMax || !isOfMinute) break;
+    const opened = event && (await openEvent(app, transaction, account, event));
+    if (opened === undefined) {
+      lastPlace = place;
+      logLeftOut(app, transaction, account, replay, place);
+      continue;
+    }
     if (opened instanceof NamedKeyError) return { ...end(ReplayState.FAILED, opened.message), lastPlace };
     const replayed = { ...opened, replayName: replay.name, hops: 0 };
     const ingested = await ingestEvent(app, transaction, bus, replayed, onlyRules);
     if (ingested.kind === "too-large")
-      return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooLargeMessage}`), lastPlace };
+      return { ...end(ReplayState.FAILED, `Event ${opened.id}: ${tooLargeMessage}`), lastPlace };
     lastPlace = place;
     bytes += ingested.bytes;
   }
