@@ -4,6 +4,7 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 import { encodeMessage } from "../wire/encode-message.ts";
 import type { ByteString } from "./byte-string.ts";
 import { bytesOf } from "./byte-string.ts";
+import type { RawWrites } from "./engine.ts";
 import { StoreCorruptionError } from "./errors.ts";
 
 /** What is added to the members of one record, by their local names. */
@@ -33,8 +34,10 @@ export class AddedUp {
   readonly sums = new Map<ByteString, Addition>();
 
   /** The next transaction: what it writes replaces what was added before, and what it adds comes on top. */
-  append(changes: { has(key: ByteString): boolean }, additions: ReadonlyMap<ByteString, Addition>): void {
-    for (const key of this.sums.keys()) if (changes.has(key)) this.sums.delete(key);
+  append({ writes }: { readonly writes: RawWrites }, additions: ReadonlyMap<ByteString, Addition>): void {
+    // The smaller one is visited: a group may have thousands of members that count something of their own.
+    if (writes.size < this.sums.size) for (const key of writes.keys()) this.sums.delete(key);
+    else for (const key of this.sums.keys()) if (writes.has(key)) this.sums.delete(key);
     for (const [key, { schema, amounts }] of additions) addTo(this.sums, key, schema, amounts);
   }
 }
