@@ -16,6 +16,12 @@ const provenMs = 10 * periodMs;
 /** Forged tokens of one connection, each of which takes as long to verify as ten calls. */
 const forgedTokensMax = 32;
 
+/**
+ * So many streams that the connections of one address reset are a flood, also of connections that are not dropped: the
+ * platform drops one after some 1,200, of which each takes up to 40 µs, and many may be open at the same time.
+ */
+const resetsOfFlood = 400;
+
 /** Addresses of each kind that are known; of more, those are forgotten that were met longest ago. */
 const addressesMax = 10_000;
 
@@ -27,7 +33,7 @@ interface Floods {
 }
 
 /**
- * The addresses whose connections were dropped because they flooded. To drop a connection is not enough: the next one
+ * The addresses whose connections flood, and mostly were dropped for it. To drop a connection is not enough: the next one
  * may do as much work again. An address above the limit is shut out for a minute, unless a caller has proved itself
  * from there lately: other services may have the same address as the one that floods.
  */
@@ -35,6 +41,8 @@ export class FloodingPeers {
   readonly #floodsMax: number;
   readonly #clock: Clock;
   readonly #floods = new LRUCache<string, Floods>({ max: addressesMax });
+  /** Resets of each address since they were last a flood. */
+  readonly #resets = new LRUCache<string, number>({ max: addressesMax });
   readonly #provenAtMs = new LRUCache<string, number>({ max: addressesMax });
   /** When a caller was noted last on each connection, so that not each of its calls has to find its address. */
   readonly #notedAtMs = new WeakMap<object, number>();
@@ -43,7 +51,7 @@ export class FloodingPeers {
   readonly #forgedTokens = new WeakMap<object, number>();
   readonly #onOut: (() => void)[] = [];
 
-  /** `floodsPerMinuteMax`: the connections of one address that are dropped in a minute before it is shut out. */
+  /** `floodsPerMinuteMax`: the floods of one address in a minute before it is shut out. */
   constructor(floodsPerMinuteMax: number, clock: Clock) {
     this.#floodsMax = floodsPerMinuteMax;
     this.#clock = clock;
@@ -54,7 +62,7 @@ export class FloodingPeers {
     this.#onOut.push(run);
   }
 
-  /** A connection of the address was dropped for its flood. */
+  /** The address has flooded: mostly a connection of it was dropped for that. */
   noteFlood(address: string | undefined): void {
     if (address === undefined) return;
     const nowMs = this.#clock.now();
@@ -66,6 +74,15 @@ export class FloodingPeers {
     if (floods.count <= this.#floodsMax || this.#isProven(peer, nowMs)) return;
     floods.outUntilMs = nowMs + periodMs;
     for (const run of this.#onOut) run();
+  }
+
+  /** A connection of the address has reset another stream, as no caller does that gives up calls now and then. */
+  noteReset(address: string | undefined): void {
+    if (address === undefined) return;
+    const peer = peerNetwork(address);
+    const count = (this.#resets.get(peer) ?? 0) + 1;
+    this.#resets.set(peer, count % resetsOfFlood);
+    if (count === resetsOfFlood) this.noteFlood(address);
   }
 
   /**

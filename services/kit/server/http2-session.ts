@@ -116,11 +116,14 @@ const resets = new WeakMap<Http2Session, number>();
 /** Callers that give calls up now and then reset fewer streams of a connection. */
 const resetsMin = 32;
 
-/** Counts the streams of a connection that are reset. */
-export const watchResets = (session: ServerHttp2Session): void => {
+/** Counts the streams of a connection that are reset. Calls back for each one that is too many. */
+export const watchResets = (session: ServerHttp2Session, resetTooMany: () => void): void => {
   session.on("stream", (stream) => {
     stream.once("close", () => {
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) resets.set(session, (resets.get(session) ?? 0) + 1);
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+      const count = (resets.get(session) ?? 0) + 1;
+      resets.set(session, count);
+      if (count > resetsMin) resetTooMany();
     });
   });
 };

@@ -111,6 +111,7 @@ export const createPort = (handlers: PortHandlers, { limits, peers, tls }: PortO
           socket?.destroy();
         },
         flooded: () => peers.noteFlood(address),
+        resetTooMany: () => peers.noteReset(address),
       };
     });
   let http2: Http2Server | undefined;
@@ -347,6 +348,8 @@ interface SessionEndings {
   readonly drop: Drop;
   /** It flooded, for which it is dropped, and its peer is to answer for it. */
   readonly flooded: () => void;
+  /** It has reset another stream too many, which counts for its peer whether it is dropped or not. */
+  readonly resetTooMany: () => void;
 }
 
 const createHttp2 = (
@@ -369,7 +372,7 @@ const createHttp2 = (
   server.on("session", (session) => {
     sessions.add(session);
     session.setLocalWindowSize(limits.connectionWindowBytes);
-    const { drop, flooded } = endings(session);
+    const { drop, flooded, resetTooMany } = endings(session);
     const streams = watchStreams(session, limits.stallTimeoutMs, drop);
     closeIdle(session, streams, limits, drop);
     boundControlFrames(session, limits, () => {
@@ -377,7 +380,7 @@ const createHttp2 = (
       flooded();
     });
     watchFloods(session, flooded);
-    watchResets(session);
+    watchResets(session, resetTooMany);
     session.on("close", () => sessions.delete(session));
   });
   server.on("sessionError", () => {});

@@ -140,18 +140,19 @@ describe("a peer that reads every answer, so that none waits, and sends its fram
 
 describe("an address whose connections flood again and again", () => {
   const { authorization: _token, ...stranger } = grpcCall("Upload");
-  const resets = (): Buffer =>
+  const resets = (count: number): Buffer =>
     Buffer.concat(
-      Array.from({ length: 1_500 }, (_, at) => {
+      Array.from({ length: count }, (_, at) => {
         const stream = 2 * at + 1;
         const opened = frame(frames.headers, endHeaders, stream, headerBlock(stranger));
         return Buffer.concat([opened, frame(frames.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
       }),
     );
-  const floodFrom = async (address: string): Promise<void> => {
+  const settings = repeated(200, frame(frames.settings, 0, 0, setting(3, 100)));
+  const floodFrom = async (address: string, bytes = settings): Promise<void> => {
     const socket = (await connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), address)).resume();
     const closed = closing(socket);
-    socket.write(resets());
+    socket.write(bytes);
     await closed;
   };
   /** Makes calls with tokens that are forged, on one connection, until it is closed. */
@@ -184,6 +185,16 @@ describe("an address whose connections flood again and again", () => {
     await expect.poll(() => waiting.closed).toBe(true);
   });
 
+  test("is shut out by what its connections have reset together, before most of them are dropped", async () => {
+    const connections = await Promise.all(
+      Array.from({ length: 20 }, () => connectRaw(server.port, Buffer.alloc(0), Buffer.alloc(0), "127.0.0.2")),
+    );
+    // Fewer than any one of them is dropped for.
+    for (const socket of connections) socket.resume().write(resets(900));
+    await Promise.all(connections.map((socket) => closing(socket)));
+    expect([await isServed("127.0.0.2"), await isServed("127.0.0.1")]).toEqual([false, true]);
+  });
+
   test("is shut out by forged tokens too, while valid ones of others are taken", async () => {
     const { server: forgeable } = await startTestServer({
       authenticate: async (authorization) => {
@@ -208,7 +219,7 @@ describe("an address whose connections flood again and again", () => {
     caller.write(frame(frames.data, endStream, 1, Buffer.alloc(5)));
     await answered;
     await eventually(() => caller.bytesRead > 60, "the call is answered");
-    for (let count = 0; count < 6; count += 1) await floodFrom("127.0.0.2");
+    for (let count = 0; count < 6; count += 1) await floodFrom("127.0.0.2", resets(1_500));
     expect([await isServed("127.0.0.2"), caller.closed]).toEqual([true, false]);
     caller.destroy();
   });
