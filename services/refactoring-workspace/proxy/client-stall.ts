@@ -11,38 +11,60 @@ export class ClientStalledError extends Error {
   }
 }
 
-/** Limits each single wait for a client. A connection to a service is of use to nobody else meanwhile. */
+/** A client that sends or reads so many bytes a second is not waited for, however long it takes. */
+const bytesPerMs = 1;
+
+/**
+ * Limits the waits for a client: each single one, and, while its place is wanted by others, all of them together beyond
+ * a second for each 1,000 bytes. A connection to a service is of use to nobody else meanwhile.
+ */
 export class ClientStall {
   readonly #msMax: number;
   readonly #onStall: () => void;
+  readonly #isWanted: () => boolean;
   #timer: NodeJS.Timeout | undefined;
+  #beganMs = 0;
+  #waitedMs = 0;
 
-  /** `onStall` is called once a wait has taken so many milliseconds. */
-  constructor(msMax: number, onStall: () => void) {
+  /** `onStall` is called once the waits have taken so many milliseconds. `isWanted` unset: the place never is. */
+  constructor(msMax: number, onStall: () => void, isWanted: () => boolean = () => false) {
     this.#msMax = msMax;
     this.#onStall = onStall;
+    this.#isWanted = isWanted;
   }
 
   /** The client is waited for from now on, or is already. */
   begin(): void {
-    this.#timer ??= setTimeout(this.#onStall, this.#msMax).unref();
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(this.#onStall, this.#msMax).unref();
+    this.#beganMs = performance.now();
   }
 
-  /** The client did something, or is not waited for. */
-  end(): void {
+  /** The client has sent or read so many bytes, or is not waited for. */
+  end(bytes = 0): void {
+    if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#waitedMs = Math.max(0, this.#waitedMs + performance.now() - this.#beganMs - bytes / bytesPerMs);
+    if (bytes > 0 && this.#waitedMs > this.#msMax && this.#isWanted()) this.#onStall();
   }
 }
 
-/** The pieces that a client sends. Throws ClientStalledError if the next one takes longer than so many milliseconds. */
-export async function* withoutStalls<T>(source: AsyncIterable<T>, msMax: number): AsyncGenerator<T, void> {
+/**
+ * The pieces that a client sends. Throws ClientStalledError if they take longer than so many milliseconds, and a second
+ * for each 1,000 bytes.
+ */
+export async function* withoutStalls(source: AsyncIterable<Buffer>, msMax: number): AsyncGenerator<Buffer, void> {
   const pieces = source[Symbol.asyncIterator]();
   let isStalled = false;
+  let leftMs = msMax;
   try {
     for (;;) {
-      const next = await beforeStall(pieces.next(), msMax);
+      const beganMs = performance.now();
+      const next = await beforeStall(pieces.next(), leftMs);
       if (next.done === true) return;
+      const earnedMs = next.value.length / bytesPerMs;
+      leftMs = Math.min(msMax, leftMs - (performance.now() - beganMs) + earnedMs);
       yield next.value;
     }
   } catch (error) {

@@ -32,13 +32,14 @@ const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
  * Sends a request to a service and its answer to the client, both as they arrive: at most the stream buffers of both
  * sides are in memory. If the client disconnects, the request to the service is aborted. If the service fails before
  * its answer begins, the client gets 502 or 504; if it fails later, the client's connection is cut, so that half an
- * answer never looks like a whole one. A client that stalls gives its place up: it gets 408, or is cut off within its
- * answer. If no connection is free in time, the client gets 503. Throws RefusedError if too many requests wait for one.
+ * answer never looks like a whole one. A client that stalls, or hardly moves while others wait for the service, gives
+ * its place up: it gets 408, or is cut off within its answer. If no connection is free in time, the client gets 503. Throws RefusedError if too many requests wait for one.
  */
 export const forward = (upstream: Pick<Upstream, "dispatcher" | "queue">, exchange: ForwardedExchange): void => {
   if (upstream.queue.waiting >= upstream.queue.waitingMax) throw new RefusedError(refusals.noConnection);
-  const { request, response, stallMsMax } = exchange;
-  const body = hasBody(request) ? new ForwardedBody(request, response, exchange.expectsContinue, stallMsMax) : null;
+  const { request, response, expectsContinue, stallMsMax } = exchange;
+  const { isFull } = upstream.queue;
+  const body = hasBody(request) ? new ForwardedBody(request, response, expectsContinue, stallMsMax, isFull) : null;
   const isRepeatable = body === null && repeatableMethods.has(request.method ?? "");
   send(upstream, exchange, body, isRepeatable);
 };
@@ -77,6 +78,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #isWaiting = true;
   #timer: NodeJS.Timeout | undefined;
   #hasData = false;
+  /** What the client has to read before the next piece. */
+  #unreadBytes = 0;
   #isOver = false;
 
   constructor(exchange: ForwardedExchange, body: ForwardedBody | null, queue: ConnectionQueue, repeat: () => boolean) {
@@ -84,7 +87,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#body = body;
     this.#queue = queue;
     this.#repeat = repeat;
-    this.#stall = new ClientStall(exchange.stallMsMax, () => exchange.response.destroy());
+    this.#stall = new ClientStall(exchange.stallMsMax, () => exchange.response.destroy(), queue.isFull);
     queue.waiting += 1;
     exchange.response.on("drain", this.#onDrain);
     exchange.response.once("close", this.#onClose);
@@ -131,6 +134,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#hasData = true;
     if (this.#exchange.response.write(chunk)) return;
     controller.pause();
+    this.#unreadBytes = this.#exchange.response.writableLength;
     this.#stall.begin();
   }
 
@@ -176,7 +180,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   readonly #onDrain = (): void => {
-    this.#stall.end();
+    this.#stall.end(this.#unreadBytes);
     this.#controller?.resume();
   };
   readonly #onClose = (): void => {

@@ -7,18 +7,25 @@ import { ClientStall, ClientStalledError } from "./client-stall.ts";
  * A request's body as a stream of its own, which can end without ending the client's connection: a service that answers
  * early reads no more of the body, while the client must still receive that answer. The next bytes are read from the
  * client when the service has read the last ones; `100 Continue` is sent when the service reads the first bytes. A
- * client that sends nothing for too long, while the service would read more, ends the body with ClientStalledError.
+ * client that sends nothing for too long, while the service would read more, ends the body with ClientStalledError, and
+ * so does one that sends hardly anything while others want its place.
  */
 export class ForwardedBody extends Readable {
   readonly #request: IncomingMessage;
   readonly #stall: ClientStall;
   #beforeFirstRead: (() => void) | undefined;
 
-  /** `stallMsMax`: how long the client may send nothing. */
-  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, stallMsMax: number) {
+  /** `stallMsMax`: how long the client may send nothing. `isWanted`: whether others want its place now. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectsContinue: boolean,
+    stallMsMax: number,
+    isWanted: () => boolean,
+  ) {
     super();
     this.#request = request;
-    this.#stall = new ClientStall(stallMsMax, () => this.destroy(new ClientStalledError()));
+    this.#stall = new ClientStall(stallMsMax, () => this.destroy(new ClientStalledError()), isWanted);
     this.#beforeFirstRead = expectsContinue ? () => response.writeContinue() : undefined;
     request.pause();
     request.on("data", this.#onData);
@@ -43,7 +50,7 @@ export class ForwardedBody extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#stall.end();
+    this.#stall.end(chunk.length);
     if (!this.push(chunk)) this.#request.pause();
   };
   readonly #onEnd = (): void => {

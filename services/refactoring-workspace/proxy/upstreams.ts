@@ -52,6 +52,8 @@ export interface ConnectionQueue {
   readonly waitMsMax: number;
   readonly waitingMax: number;
   waiting: number;
+  /** Whether requests wait because all connections are in use, and not for a new one to be made. */
+  readonly isFull: () => boolean;
 }
 
 /** The origin of a service, and the private link of its application. */
@@ -183,7 +185,8 @@ export class Upstreams {
       maxHeaderSize: this.#limits.headerBytesMax,
     });
     const { waitMsMax, waitingMax } = this.#limits;
-    return { pool, dispatcher: pool, connect, queue: { waitMsMax, waitingMax, waiting: 0 } };
+    const isFull = () => pool.stats.queued > 0;
+    return { pool, dispatcher: pool, connect, queue: { waitMsMax, waitingMax, waiting: 0, isFull } };
   }
 }
 
