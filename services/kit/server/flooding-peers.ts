@@ -139,7 +139,7 @@ const endOf = ({ sinceMs, outUntilMs }: Floods): number => outUntilMs ?? sinceMs
  * What one subscriber of the internet has: an IPv4 address, also one that is mapped into IPv6, or the first 64 bits of
  * an IPv6 address, of which he has all others.
  */
-const peerNetwork = (address: string): string => {
+export const peerNetwork = (address: string): string => {
   if (!isIPv6(address)) return address;
   const four = /^::ffff:([0-9.]+)$/i.exec(address)?.[1];
   if (four !== undefined) return four;

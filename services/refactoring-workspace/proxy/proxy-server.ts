@@ -9,6 +9,7 @@ import { formatAddress } from "../../kit/config/config.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import { connectionsFor } from "../../kit/process/descriptors.ts";
+import { AddressShares } from "../../kit/server/address-shares.ts";
 import { boundConnections, refuseFlooders } from "../../kit/server/connection-places.ts";
 import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
@@ -160,10 +161,14 @@ class Proxy {
   isStopping = false;
   readonly #options: ProxyOptions;
   readonly #tunnels = new Set<Duplex>();
+  /** A tunnel lasts as long as its client likes, so no address may have all places. */
+  readonly #tunnelShares: AddressShares;
   #running = 0;
 
   constructor(options: ProxyOptions) {
     this.#options = options;
+    const { requestsMax, connectionsMax } = options.limits;
+    this.#tunnelShares = new AddressShares(Math.min(requestsMax, connectionsFor(connectionsMax)));
   }
 
   /** Answers one request; never throws. */
@@ -206,6 +211,9 @@ class Proxy {
 
   async #openTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): Promise<void> {
     this.#admit(request);
+    const giveBack = this.#tunnelShares.take(request.socket.remoteAddress ?? "");
+    if (giveBack === undefined) throw new RefusedError(refusals.tunnelShare);
+    socket.once("close", giveBack);
     const routed = await routeRequest(this.#options.routes, request);
     if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
     const { url, privateLink } = routed.target;

@@ -21,6 +21,7 @@ export const refusals = {
   functionFailed: { status: 502, message: "The function failed." },
   loop: { status: 508, message: "The request passed this proxy too often." },
   busy: { status: 503, message: "The proxy is busy; try again later." },
+  tunnelShare: { status: 503, message: "Too many WebSockets are open from this address; try again later." },
   noConnection: { status: 503, message: "All connections to the service are in use; try again later." },
   stopping: { status: 503, message: "The proxy is stopping; try again later." },
   internal: { status: 500, message: "The proxy failed." },

@@ -89,13 +89,15 @@ const join = (from: Duplex, to: Duplex): void => {
   });
 };
 
-/** Answers an upgrade with a refusal and closes. */
+/** Answers an upgrade with a refusal and closes, also the side of a client that keeps it open. */
 export const endWithRefusal = (socket: Duplex, refusal: ProxyRefusal, requestId: string): void => {
   const body = refusalBody(refusal, requestId);
   socket.end(
     `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json\r\nx-request-id: ${requestId}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 };
 
 const headerText = (answer: IncomingMessage, headers: readonly string[]): Buffer => {

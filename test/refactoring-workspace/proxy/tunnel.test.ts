@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../../support/eventually.ts";
 import type { Proxied } from "./proxied.ts";
@@ -14,8 +15,8 @@ const acceptKey = (key: string): string =>
   createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
 
 /** An application whose backend speaks WebSocket and sends every short text back in upper case. */
-const startEcho = async (sockets: Duplex[] = []): Promise<Proxied> => {
-  const proxied = await startProxied();
+const startEcho = async (sockets: Duplex[] = [], requestsMax = 100): Promise<Proxied> => {
+  const proxied = await startProxied(undefined, { proxyLimits: { requestsMax } });
   proxied.backend.server.on("upgrade", (request, socket, head) => {
     sockets.push(socket);
     if (request.url === "/refused") {
@@ -136,4 +137,36 @@ test("stopping the proxy ends open tunnels", async () => {
   await workspace.proxy.stop();
   await once(socket.resume(), "close");
   expect(socket.destroyed).toBe(true);
+});
+
+test("one address has three quarters of all tunnels, and further ones when others of it have ended", async () => {
+  const { url } = await startEcho([], 8);
+  const open: Duplex[] = [];
+  for (let count = 0; count < 6; count += 1) {
+    const sent = upgradeOf(`${url}/chat`);
+    sent.end();
+    const [, socket] = (await once(sent, "upgrade")) as [unknown, Duplex];
+    open.push(socket);
+  }
+  const refused = upgradeOf(`${url}/chat`);
+  refused.end();
+  const [answer] = await once(refused, "response");
+  expect([answer.statusCode, JSON.parse(await text(answer)).message]).toEqual([
+    503,
+    "Too many WebSockets are open from this address; try again later.",
+  ]);
+  open[0]?.destroy();
+  await eventually(async () => (await statusOf(`${url}/refused`)) === 403, "there is a place for another one");
+  for (const socket of open) socket.destroy();
+});
+
+test("a client that keeps its side of a refused upgrade open holds no place", async () => {
+  const { url } = await startEcho([], 1);
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  socket.write(`GET /nobody/prod/chat HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`);
+  await once(socket.resume(), "end");
+  const isServed = eventually(async () => (await fetch(`${url}/page`)).status === 200, "the place is free again");
+  expect(await isServed).toBe(true);
 });
