@@ -14,12 +14,14 @@ import {
   finishedUploadTimes,
   parts,
   quarantine,
+  scrubProgress,
   versions,
   wrappingKeys,
 } from "../../services/object-storage/store/layout.ts";
 import { openAmounts } from "../../services/object-storage/store/stored-amounts.ts";
 import { sweepBlobs } from "../../services/object-storage/work/blob-sweep.ts";
 import { expireFinishedUploads } from "../../services/object-storage/work/finished-upload-expiry.ts";
+import { FoundDamages } from "../../services/object-storage/work/scrub-records.ts";
 import { openScrub } from "../../services/object-storage/work/scrub.ts";
 import { storedWrappingKeys } from "../../services/object-storage/work/wrapping-key-rewrap.ts";
 import { damageStoredRecord } from "../support/damaged-record.ts";
@@ -68,6 +70,28 @@ test("a damaged entry of the list of damages keeps neither the start nor the che
   await scrub.run(going);
   await scrub.run(going);
   expect(await keysIn(harness, quarantine)).toEqual([]);
+});
+
+test("a damaged note of how far the check is begins another round instead of ending all checks", async () => {
+  const first = await startWithBucket();
+  await first.opened.app.store.transact((transaction) =>
+    transaction.put(scrubProgress, ["scrub"], { roundBeganMs: 5n, nextStep: 3 }),
+  );
+  const harness = await damageRecord(first, scrubProgress, ["scrub"]);
+  const scrub = await openScrub({
+    ...harness.opened.scrub,
+    intervalMs: 0,
+    bytesPerSecond: Number.POSITIVE_INFINITY,
+  });
+  await scrub.run(going);
+  const progress = await harness.opened.app.store.read((reader) => reader.get(scrubProgress, ["scrub"]));
+  expect(progress?.nextStep).toBe(257);
+});
+
+test("of many damages 100,000 of a step are listed, and the others counted", () => {
+  const found = new FoundDamages();
+  for (let count = 0; count < 100_003; count += 1) found.add(`blob/${count}`, "its file is missing");
+  expect([found.listed.length, found.listed.at(-1)?.subject, found.unlistedCount]).toEqual([100_000, "blob/99999", 3]);
 });
 
 test("a damaged wrapping key takes its content away, and not that of the others", async () => {

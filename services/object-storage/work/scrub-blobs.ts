@@ -6,7 +6,7 @@ import type { BlobPins } from "../blobs/pins.ts";
 import { blobs as blobTable } from "../store/layout.ts";
 import type { ScrubPace } from "./scrub-pace.ts";
 import type { Damage } from "./scrub-records.ts";
-import { blobSubject } from "./scrub-records.ts";
+import { blobSubject, FoundDamages } from "./scrub-records.ts";
 
 /** What the blob files are checked with. */
 export interface ScrubBlobsOptions {
@@ -18,6 +18,7 @@ export interface ScrubBlobsOptions {
 /** What a check of blob files found and read. */
 export interface BlobsReport {
   readonly damages: readonly Damage[];
+  readonly unlistedCount: number;
   readonly blobs: number;
   readonly bytes: number;
 }
@@ -32,7 +33,7 @@ export const scrubBlobs = async (
   pace: ScrubPace,
   signal: AbortSignal,
 ): Promise<BlobsReport> => {
-  const damages: Damage[] = [];
+  const found = new FoundDamages();
   let [checked, bytes] = [0, 0];
   for (const { blobId, sizeBytes, isEncrypted } of await filesOf(options.store, shard)) {
     if (signal.aborted) break;
@@ -47,12 +48,12 @@ export const scrubBlobs = async (
       checked += 1;
     } catch (error) {
       const reason = await damageOf(options.store, blobId, error);
-      if (reason !== undefined) damages.push({ subject: blobSubject(blobId), reason });
+      if (reason !== undefined) found.add(blobSubject(blobId), reason);
     } finally {
       unpin();
     }
   }
-  return { damages, blobs: checked, bytes };
+  return { damages: found.listed, unlistedCount: found.unlistedCount, blobs: checked, bytes };
 };
 
 const filesOf = (store: Store, shard: string) =>

@@ -23,6 +23,21 @@ export interface Damage {
   readonly reason: string;
 }
 
+/** Damages of one step of a check that are listed; of more only the number is known. */
+const listedMax = 100_000;
+
+/** The damages that a step has found. */
+export class FoundDamages {
+  readonly listed: Damage[] = [];
+  /** Those that are not listed, because they are too many. */
+  unlistedCount = 0;
+
+  add(subject: string, reason: string): void {
+    if (this.listed.length < listedMax) this.listed.push({ subject, reason });
+    else this.unlistedCount += 1;
+  }
+}
+
 /** The subject of a damaged blob. */
 export const blobSubject = (blobId: string): string => `blob/${blobId}`;
 
@@ -34,6 +49,7 @@ const countedBlobsMax = 200_000;
 /** What a check of the records found and read. */
 export interface RecordsReport {
   readonly damages: readonly Damage[];
+  readonly unlistedCount: number;
   readonly records: number;
 }
 
@@ -53,11 +69,12 @@ export const scrubRecords = (
     await check.currentVersions();
     await check.searchIndexes();
     await check.references(countedMax);
-    return { damages: check.damages, records: check.records };
+    const { listed, unlistedCount } = check.found;
+    return { damages: listed, unlistedCount, records: check.records };
   });
 
 class RecordCheck {
-  readonly damages: Damage[] = [];
+  readonly found = new FoundDamages();
   records = 0;
   readonly #reader: Reader;
   readonly #pace: ScrubPace;
@@ -76,7 +93,7 @@ class RecordCheck {
     for await (const { key, value } of this.#walk(table)) {
       this.records += 1;
       if (value !== undefined) continue;
-      this.damages.push({ subject: pretty(table, key), reason: "the record is damaged" });
+      this.found.add(pretty(table, key), "the record is damaged");
       if (table.number === versions.number || table.number === parts.number) this.#hidesReferences = true;
     }
   }
@@ -87,10 +104,9 @@ class RecordCheck {
       if (value === undefined) continue;
       const versionKey = [...key, Number(value.sequence)] as const;
       const version = await this.#reader.get(versions, versionKey).catch(() => "damaged" as const);
-      if (version === undefined)
-        this.damages.push({ subject: pretty(currentVersions, key), reason: "its version is missing" });
+      if (version === undefined) this.found.add(pretty(currentVersions, key), "its version is missing");
       if (!(await isInDirectory(this.#reader, ...key)))
-        this.damages.push({ subject: pretty(currentVersions, key), reason: "its directory has no entry for it" });
+        this.found.add(pretty(currentVersions, key), "its directory has no entry for it");
     }
   }
 
@@ -108,14 +124,14 @@ class RecordCheck {
     for await (const { key } of this.#walk(searchEntries, { prefix: [index.indexId] })) {
       const current = await currentOf(key[3]);
       if (current === "damaged" || isEntryOf(index, key, current?.version)) continue;
-      this.damages.push({ subject: pretty(searchEntries, key), reason: "no current version has this value" });
+      this.found.add(pretty(searchEntries, key), "no current version has this value");
     }
     if (!index.isActive) return;
     for await (const { key } of this.#walk(currentVersions, { prefix: [bucketId] })) {
       const current = await currentOf(key[1]);
       if (current === "damaged" || current === undefined) continue;
       if (!(await hasEntries(this.#reader, index, key[1], current.version)))
-        this.damages.push({ subject: pretty(currentVersions, key), reason: "the search index lacks an entry of it" });
+        this.found.add(pretty(currentVersions, key), "the search index lacks an entry of it");
     }
   }
 
@@ -145,15 +161,14 @@ class RecordCheck {
       for await (const { key, value } of this.#walk(table))
         for (const { blobId } of value?.extents ?? []) {
           if (!isCounted(blobId)) continue;
-          if (!stored.has(blobId))
-            this.damages.push({ subject: pretty(table, key), reason: `blob ${blobId} has no record` });
+          if (!stored.has(blobId)) this.found.add(pretty(table, key), `blob ${blobId} has no record`);
           counted.set(blobId, (counted.get(blobId) ?? 0) + 1);
         }
     for (const [blobId, references] of stored) {
       const found = counted.get(blobId) ?? 0;
       if (references === undefined || found === references || (this.#hidesReferences && found < references)) continue;
       const reason = `its record says ${references} references, and there are ${found}`;
-      this.damages.push({ subject: blobSubject(blobId), reason });
+      this.found.add(blobSubject(blobId), reason);
     }
     return until;
   }
@@ -166,8 +181,7 @@ class RecordCheck {
       const [blobId] = key;
       if (blobId > last) return;
       const counted = stored.get(blobId);
-      if (!stored.has(blobId))
-        this.damages.push({ subject: pretty(sharedBlobs, key), reason: "its blob has no record" });
+      if (!stored.has(blobId)) this.found.add(pretty(sharedBlobs, key), "its blob has no record");
       else stored.set(blobId, value && counted !== undefined ? counted + Number(value.references) : undefined);
     }
   }

@@ -3,13 +3,14 @@ import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
 import { StoreCorruptionError } from "../../kit/store/errors.ts";
+import type { Reader } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { blobShards } from "../blobs/blob-store.ts";
 import { quarantine, scrubProgress } from "../store/layout.ts";
 import type { ScrubBlobsOptions } from "./scrub-blobs.ts";
 import { scrubBlobs } from "./scrub-blobs.ts";
 import { scrubPace } from "./scrub-pace.ts";
-import type { Damage } from "./scrub-records.ts";
+import type { RecordsReport } from "./scrub-records.ts";
 import { scrubRecords } from "./scrub-records.ts";
 
 /** What the check of all stored data works with. */
@@ -42,6 +43,21 @@ const undefinedIfDamaged = (error: unknown): undefined => {
   return undefined;
 };
 
+const damagedEntry = (error: unknown): { readonly foundMs?: bigint } => undefinedIfDamaged(error) ?? {};
+
+/** Some entries of the list after one that this round has not found. */
+const listUnseen = async (reader: Reader, roundBeganMs: bigint, after: string | undefined): Promise<string[]> => {
+  const unseen: string[] = [];
+  for await (const { key, value } of walkTable(reader, quarantine, after === undefined ? {} : { after: [after] })) {
+    if (value?.seenMs !== roundBeganMs) unseen.push(key[0]);
+    if (unseen.length === batchMax) break;
+  }
+  return unseen;
+};
+
+/** What one step of a round found. */
+type StepReport = Pick<RecordsReport, "damages" | "unlistedCount">;
+
 const progressKey = ["scrub"] as const;
 /** The records, then the blob files of one shard after the other. */
 const stepCount = 1 + blobShards.length;
@@ -53,65 +69,72 @@ const loggedMax = 20;
 /**
  * Checks everything that is stored, a round every interval: each record can be read, refers only to what exists and
  * counts its references right, and each blob file holds the bytes that were written. What is damaged is put on a list,
- * logged and counted, and never deleted; what a later round finds whole or gone leaves the list. A step that is done is
+ * logged and counted, and never deleted, of each step 100,000 at most; what a later round finds whole or gone leaves the list. A step that is done is
  * not repeated after a restart. The first round begins one interval after the first start.
  */
 export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
   const { store, clock, log } = options;
-  const quarantined = new Set<string>();
+  let quarantined = 0;
+  const firstSubjects: string[] = [];
   await store.read(async (reader) => {
-    for await (const { key } of walkTable(reader, quarantine)) quarantined.add(key[0]);
+    for await (const { key } of walkTable(reader, quarantine)) {
+      quarantined += 1;
+      if (firstSubjects.length < loggedMax) firstSubjects.push(key[0]);
+    }
   });
-  if (quarantined.size > 0)
-    log.error({ count: quarantined.size, first: [...quarantined].slice(0, loggedMax) }, "stored data is damaged");
+  if (quarantined > 0) log.error({ count: quarantined, first: firstSubjects }, "stored data is damaged");
   let [records, blobs, bytes] = [0, 0, 0];
 
-  const check = async (step: number, signal: AbortSignal): Promise<readonly Damage[]> => {
+  const check = async (step: number, signal: AbortSignal): Promise<StepReport> => {
     const pace = scrubPace(clock, options.bytesPerSecond, signal);
     if (step === 0) {
       const report = await scrubRecords(store, pace, signal);
       records += report.records;
-      return report.damages;
+      return report;
     }
     const report = await scrubBlobs(options, blobShards[step - 1] as string, pace, signal);
     blobs += report.blobs;
     bytes += report.bytes;
-    return report.damages;
+    return report;
   };
 
-  const noteDamages = async (damages: readonly Damage[], roundBeganMs: bigint): Promise<void> => {
+  const noteDamages = async ({ damages, unlistedCount }: StepReport, roundBeganMs: bigint): Promise<void> => {
     for (const { subject, reason } of damages.slice(0, loggedMax))
       log.error({ subject, reason }, "stored data is damaged");
-    if (damages.length > loggedMax) log.error({ count: damages.length }, "more stored data is damaged");
+    const count = damages.length + unlistedCount;
+    if (count > loggedMax) log.error({ count, unlistedCount }, "more stored data is damaged");
     for (let first = 0; first < damages.length; first += batchMax)
-      await store.transact(async (transaction) => {
+      quarantined += await store.transact(async (transaction) => {
+        let added = 0;
         for (const { subject, reason } of damages.slice(first, first + batchMax)) {
           // An entry that is damaged itself is written again.
-          const known = await transaction.get(quarantine, [subject]).catch(undefinedIfDamaged);
+          const known = await transaction.get(quarantine, [subject]).catch(damagedEntry);
+          if (known === undefined) added += 1;
           const foundMs = known?.foundMs ?? BigInt(clock.now());
           transaction.put(quarantine, [subject], { reason, foundMs, seenMs: roundBeganMs });
         }
+        return added;
       });
-    for (const { subject } of damages) quarantined.add(subject);
   };
 
   /** Removes from the list what this round has found whole, or not at all. */
   const release = async (roundBeganMs: bigint): Promise<void> => {
-    const released: string[] = [];
-    await store.read(async (reader) => {
-      for await (const { key, value } of walkTable(reader, quarantine))
-        if (value?.seenMs !== roundBeganMs) released.push(key[0]);
-    });
-    for (const subject of released) {
-      await store.transact((transaction) => transaction.delete(quarantine, [subject]));
-      quarantined.delete(subject);
-      log.info({ subject }, "no longer damaged, or deleted");
-    }
+    let released: string[] = [];
+    do {
+      const after = released.at(-1);
+      released = await store.read((reader) => listUnseen(reader, roundBeganMs, after));
+      await store.transact((transaction) => {
+        for (const subject of released) transaction.delete(quarantine, [subject]);
+      });
+      quarantined -= released.length;
+      for (const subject of released) log.info({ subject }, "no longer damaged, or deleted");
+    } while (released.length === batchMax);
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
     const nowMs = clock.now();
-    const stored = await store.read((reader) => reader.get(scrubProgress, progressKey));
+    // Where it is damaged, a round begins an interval from now, as after the first start.
+    const stored = await store.read((reader) => reader.get(scrubProgress, progressKey)).catch(undefinedIfDamaged);
     let roundBeganMs = stored?.roundBeganMs ?? BigInt(nowMs);
     let step = stored?.nextStep ?? stepCount;
     const save = () =>
@@ -122,16 +145,16 @@ export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
       [roundBeganMs, step] = [BigInt(nowMs), 0];
     }
     while (step < stepCount) {
-      const damages = await check(step, signal);
+      const report = await check(step, signal);
       if (signal.aborted) return;
-      await noteDamages(damages, roundBeganMs);
+      await noteDamages(report, roundBeganMs);
       step += 1;
       if (step === stepCount) await release(roundBeganMs);
       await save();
     }
-    log.info({ records, blobs, bytes, quarantined: quarantined.size }, "all stored data was checked");
+    log.info({ records, blobs, bytes, quarantined }, "all stored data was checked");
   };
-  return { run, stats: () => ({ records, blobs, bytes, quarantined: quarantined.size }) };
+  return { run, stats: () => ({ records, blobs, bytes, quarantined }) };
 };
 
 /** Adds the metrics of the check. */
