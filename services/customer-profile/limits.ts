@@ -82,6 +82,8 @@ export const limits = {
   deadLetterMsMax: 14 * 24 * 60 * 60 * 1000,
   /** The longest pause between two attempts to send a dead letter, in milliseconds. */
   deadLetterPauseMsMax: 15 * 60 * 1000,
+  /** Dead letters of a domain that wait to be sent; with more, its objects without a place are refused. */
+  waitingLettersMax: 100_000,
   /** Bytes of a message that every queue accepts. */
   deadLetterBytesSafe: 262_144,
   /** Dead letters that are sent at the same time, and of them to one queue. */

@@ -45,7 +45,7 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
     const letterId = idBytes(app.ids.hex(32));
     return app.store.transact(async (transaction) => {
       const domain = await open(transaction);
-      const queue = findQueue(app, domain);
+      const queue = await findQueue(app, transaction, domain);
       if (queue === undefined) throw error;
       return leaveLetterOf(app, transaction, domain, queue, {
         domainName: request.domainName,

@@ -19,6 +19,14 @@ export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Sta
     totalBytes: 0n,
   };
 
+/** The dead letters of a domain that wait to be sent. */
+export const letterCountOf = async (reader: Reader, domainId: Uint8Array): Promise<number> =>
+  Number((await reader.get(counters, [domainId]))?.letterCount ?? 0n);
+
+/** Counts a dead letter of a domain that is stored, or one that is removed. */
+export const countLetter = (transaction: Transaction, domainId: Uint8Array, by: 1 | -1): void =>
+  transaction.add(counters, [domainId], { letterCount: by });
+
 /** Replaces the share of a profile in the statistics of its domain. */
 export const changeTotal = (transaction: Transaction, domainId: Uint8Array, before: Amounts, after: Amounts): void =>
   transaction.add(counters, [domainId], {

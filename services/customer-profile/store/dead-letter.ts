@@ -3,9 +3,11 @@ import type { KeyObject } from "node:crypto";
 import type { DeadLetterRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { Queue } from "../domain/dead-letter.ts";
 import { jointKey } from "../encryption/domain-keys.ts";
 import type { DomainData } from "./domain.ts";
+import { countLetter } from "./counters.ts";
 import { deadLetters } from "./layout.ts";
 import { findTypeKey } from "./object-type-key.ts";
 
@@ -25,7 +27,7 @@ interface SealingType {
   readonly typeKey: KeyObject;
 }
 
-/** Stores a letter. */
+/** Stores a letter, and counts it. */
 export const putDeadLetter = (
   transaction: Transaction,
   domain: DomainData,
@@ -43,6 +45,7 @@ export const putDeadLetter = (
     errorMessage,
     objectKey: objectKey ?? "",
   });
+  countLetter(transaction, domain.id, 1);
 };
 
 /** The record of a letter; undefined if it does not exist. */
@@ -72,9 +75,18 @@ export const readDeadLetter = async (
   };
 };
 
-/** Removes a letter, if it exists. */
-export const removeDeadLetter = (transaction: Transaction, domainId: Uint8Array, letterId: Uint8Array): void =>
-  transaction.delete(deadLetters, [domainId, letterId]);
+/** Removes a letter, if it exists: with its domain it was removed uncounted. */
+export const removeDeadLetter = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  letterId: Uint8Array,
+): Promise<void> => {
+  const range = { from: [domainId, letterId], through: [domainId, letterId] } as const;
+  for await (const { key } of walkTable(transaction, deadLetters, range)) {
+    transaction.delete(deadLetters, key);
+    countLetter(transaction, domainId, -1);
+  }
+};
 
 const contentKey = ({ keys }: DomainData, typeKey: KeyObject | undefined): KeyObject =>
   typeKey === undefined ? keys.letterKey : jointKey(keys.letterKey, typeKey);

@@ -33,7 +33,7 @@ export const deadLetterPolicy: JobPolicy = {
   backoff: exponentialBackoff({ firstMs: 1_000, maxMs: limits.deadLetterPauseMsMax }),
   onExhausted: (transaction, job) => {
     const { domainId, letterId } = fromBinary(DeadLetterPlaceSchema, job.payload);
-    removeDeadLetter(transaction, domainId, letterId);
+    return removeDeadLetter(transaction, domainId, letterId);
   },
 };
 

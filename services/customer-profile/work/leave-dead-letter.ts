@@ -8,6 +8,8 @@ import { idText } from "../domain/identifier.ts";
 import { objectKeyOf } from "../ingestion/attach-object.ts";
 import type { RequestedObject } from "../ingestion/requested-object.ts";
 import { mapRequested } from "../ingestion/requested-object.ts";
+import { limits } from "../limits.ts";
+import { letterCountOf } from "../store/counters.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { findSharedObjectType } from "../store/object-type.ts";
@@ -28,11 +30,20 @@ const placeless = new Set<number>([
 export const isPlaceless = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && placeless.has(error.facts.number);
 
-/** The queue that a domain's dead letters are sent to; undefined: it names none, or queues are not reached. */
-export const findQueue = (
+/**
+ * The queue that a domain's dead letters are sent to. Undefined: it names none, queues are not reached, or so many
+ * letters wait already that no more are accepted.
+ */
+export const findQueue = async (
   { reachesQueues }: Pick<Application, "reachesQueues">,
-  { record }: OpenDomain,
-): Queue | undefined => (reachesQueues ? queueOf(record.deadLetterQueueUrl) : undefined);
+  transaction: Transaction,
+  { id, record }: OpenDomain,
+): Promise<Queue | undefined> => {
+  const queue = reachesQueues ? queueOf(record.deadLetterQueueUrl) : undefined;
+  // The count is not checked at the commit, so that letters do not wait for each other; it may be exceeded by a few.
+  const isFull = queue !== undefined && (await letterCountOf(transaction.snapshot, id)) >= limits.waitingLettersMax;
+  return isFull ? undefined : queue;
+};
 
 /** An object that is to be sent to a queue, and why. */
 interface PlacelessObject {

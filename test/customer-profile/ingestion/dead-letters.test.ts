@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { counters } from "../../../services/customer-profile/store/layout.ts";
 import { changingKeys } from "../../support/changing-keys.ts";
 import type { Answer } from "../../support/http-receiver.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
@@ -200,6 +201,21 @@ describe("a dead letter", () => {
     expect(bodies).toMatchObject([{ Object: expect.any(String) }, { ErrorCode: "OBJECT_MATCHES_NO_PROFILE" }]);
     expect(bodies[1]).toMatchObject({ Object: null });
     expect(app.jobs.stats().kinds["dead-letter"]).toMatchObject({ done: 1, retried: 0 });
+  });
+
+  test("is refused while as many letters of its domain wait as may, and accepted when one was sent", async () => {
+    const answer = { status: 503 };
+    const { client, app, clock, store } = await startShop(() => answer);
+    await put(client, { number: 7, account: "A-1" });
+    await app.jobs.idle();
+    const [counted] = await store.read((reader) => reader.list(counters, { limit: 1 }));
+    expect(counted?.value.letterCount).toBe(1n);
+    await store.transact((transaction) => transaction.add(counters, counted!.key, { letterCount: 99_999 }));
+    expect(await refusalOf(put(client, { number: 8, account: "A-1" }))).toBe(refusal);
+    answer.status = 200;
+    clock.advance(900_000);
+    await app.jobs.idle();
+    expect(await refusalOf(put(client, { number: 8, account: "A-1" }))).toBe("answered");
   });
 
   test("is given up after 14 days, and is removed with its domain before", async () => {

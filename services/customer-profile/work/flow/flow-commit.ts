@@ -122,7 +122,7 @@ const putTogether = async (
     for (const { record, requested, letterId } of steps) {
       if (requested !== undefined) await attachRequested(transaction, domain, requested);
       else if (record.outcome.kind === "failed") {
-        const queue = findQueue(app, domain);
+        const queue = await findQueue(app, transaction, domain);
         if (queue !== undefined)
           await leaveLetter(app, transaction, domain, queue, {
             letterId,
@@ -158,7 +158,7 @@ const putRefused = async (
   await app.store.transact(async (transaction) => {
     const { flow, integration, domain } = await openFlow(app, transaction, place);
     const { objectTypeName } = integration;
-    const queue = findQueue(app, domain);
+    const queue = await findQueue(app, transaction, domain);
     const text = record.outcome.kind === "object" ? record.outcome.text : record.text;
     const { domainName } = flow;
     if (queue !== undefined && isPlaceless(error)) {
