@@ -28,6 +28,8 @@ export const limits = {
   flowResultCharactersMax: 1_000_000,
   /** Bytes of one record that a flow reads, and the fields that the first line of an object can name. */
   flowRecordBytesMax: 1024 * 1024,
+  /** Values of a record of JSON: members of objects and items of lists, at all depths. */
+  flowRecordValuesMax: 20_000,
   flowFieldsMax: 16_384,
   /** Bytes of an object that a flow reads at once, and those of a compressed one when it is decompressed. */
   flowPartBytes: 1024 * 1024,

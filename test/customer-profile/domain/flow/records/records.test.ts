@@ -114,8 +114,20 @@ describe("a hostile object", () => {
     expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(500);
   });
 
+  test("is not parsed if it has more values than a record may have", () => {
+    const listOf = (count: number): string => `{"a":[${"1,".repeat(count - 1)}1]}`;
+    const [most, tooMany] = readAll(new JsonLines(), `${listOf(19_998)}\n${listOf(20_000)}\n`, 65_536);
+    expect([most?.problem, tooMany?.problem]).toEqual(["", "it has more than 20000 values"]);
+    const before = process.threadCpuUsage();
+    const lists = `{"a":[${"[],".repeat(340_000)}[]]}\n`;
+    expect(readAll(new JsonLines(), lists.repeat(3), 65_536).map(shown)).toEqual(
+      Array<string>(3).fill("it has more than 20000 values"),
+    );
+    expect(process.threadCpuUsage(before).user / 1_000).toBeLessThan(200);
+  });
+
   test("is read in time that grows with its length only", () => {
-    const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    const deep = `${'{"a":'.repeat(19_999)}1${"}".repeat(19_999)}`;
     expect(readAll(new JsonLines(), deep, 65_536).map(shown)).toEqual(["it is no JSON object in UTF-8"]);
     const items = `[${"1,".repeat(200_000)}1]`;
     expect(readAll(new JsonArray(), items, 65_536)).toHaveLength(200_001);
