@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
@@ -84,26 +84,33 @@ const snapshotName = /^\d{8}T\d{6}\.\d{3}Z$/;
 /** The name of a snapshot of this instant; later ones sort after it. */
 export const snapshotNameAt = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]/g, "");
 
-/** Creates the lock; one that a killed process of this machine left is replaced. */
+/**
+ * Creates the lock; one whose process is gone is replaced: it was killed, or this machine was started again since, as
+ * after a power loss.
+ */
 const lock = async (path: string): Promise<void> => {
+  const boot = await bootId();
   for (;;) {
     try {
-      const file = await open(path, "wx", 0o600);
-      try {
-        await file.writeFile(`${process.pid} ${hostname()}\n`);
-      } finally {
-        await file.close();
-      }
+      await writeFile(path, `${process.pid} ${hostname()} ${boot}\n`, { flag: "wx", mode: 0o600, flush: true });
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
-    const [pid = "", host = ""] = (await readFile(path, "utf8").catch(() => "")).trim().split(" ");
-    if (host !== hostname() || isRunning(Number(pid)))
+    const [pid = "", host = "", holderBoot] = (await readFile(path, "utf8").catch(() => "")).trim().split(" ");
+    const isOfEarlierBoot = holderBoot !== undefined && boot !== "" && holderBoot !== boot;
+    if (host !== hostname() || (!isOfEarlierBoot && isRunning(Number(pid))))
       throw new ConfigError(`process ${pid} on ${host} works in this directory; if it does not, remove ${path}`);
     await rm(path, { force: true });
   }
 };
+
+/** Differs from one start of the machine to the next; empty where the system does not say. */
+const bootId = (): Promise<string> =>
+  readFile("/proc/sys/kernel/random/boot_id", "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );
 
 const isRunning = (pid: number): boolean => {
   try {

@@ -1,0 +1,38 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { openBackupDirectory } from "../../services/launcher/backup/backup-directory.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+
+const earlierBoot = "11111111-2222-4333-8444-555555555555";
+/** The process of the test itself, which runs. */
+const running = process.pid;
+const absent = 999_999_999;
+
+test.each<[what: string, lock: string, outcome: string]>([
+  ["a running process of this machine", `${running} ${hostname()} BOOT`, "refused"],
+  [
+    "one of this machine whose number another process has since its restart",
+    `${running} ${hostname()} ${earlierBoot}`,
+    "opened",
+  ],
+  ["a killed process of this machine", `${absent} ${hostname()} BOOT`, "opened"],
+  ["a process of another machine", `${absent} another-host ${earlierBoot}`, "refused"],
+  ["a running process, by a lock that names no start of the machine", `${running} ${hostname()}`, "refused"],
+  ["nobody", "", "refused"],
+])("a directory of backups that is locked by %s", async (_what, lock, outcome) => {
+  const path = await temporaryDirectory();
+  const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  await writeFile(join(path, "lock"), `${lock.replace("BOOT", boot)}\n`);
+  const opened = openBackupDirectory(path).then(
+    async (directory) => {
+      await directory.release();
+      return "opened";
+    },
+    () => "refused",
+  );
+  expect(await opened).toBe(outcome);
+});
