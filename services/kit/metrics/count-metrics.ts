@@ -14,8 +14,8 @@ export interface CountMetric {
 }
 
 /**
- * Adds metrics whose values are counts of a database: reading one is one read of a record, whatever is stored. A damaged
- * one is left out.
+ * Adds metrics whose values are counts of a database: reading one is one read of a record, whatever is stored. A
+ * damaged one is left out.
  */
 export const countMetrics = (
   metrics: Metrics,

@@ -33,8 +33,8 @@ interface Floods {
 }
 
 /**
- * The addresses whose connections flood, and mostly were dropped for it. To drop a connection is not enough: the next one
- * may do as much work again. An address above the limit is shut out for a minute, unless a caller has proved itself
+ * The addresses whose connections flood, and mostly were dropped for it. To drop a connection is not enough: the next
+ * one may do as much work again. An address above the limit is shut out for a minute, unless a caller has proved itself
  * from there lately: other services may have the same address as the one that floods.
  */
 export class FloodingPeers {

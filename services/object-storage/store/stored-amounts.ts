@@ -21,8 +21,8 @@ export const countVersion = (
 };
 
 /**
- * Counts once what a database holds that has no counts, or damaged ones, which takes a walk over all its versions. Those
- * that are damaged are left out, because nothing can be read of them.
+ * Counts once what a database holds that has no counts, or damaged ones, which takes a walk over all its versions.
+ * Those that are damaged are left out, because nothing can be read of them.
  */
 export const openAmounts = async (store: Store): Promise<void> => {
   const known = await store.read((reader) => Array.fromAsync(walkTable(reader, counts)));

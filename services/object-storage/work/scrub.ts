@@ -69,8 +69,9 @@ const loggedMax = 20;
 /**
  * Checks everything that is stored, a round every interval: each record can be read, refers only to what exists and
  * counts its references right, and each blob file holds the bytes that were written. What is damaged is put on a list,
- * logged and counted, and never deleted, of each step 100,000 at most; what a later round finds whole or gone leaves the list. A step that is done is
- * not repeated after a restart. The first round begins one interval after the first start.
+ * logged and counted, and never deleted, of each step 100,000 at most; what a later round finds whole or gone leaves
+ * the list. A step that is done is not repeated after a restart. The first round begins one interval after the first
+ * start.
  */
 export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
   const { store, clock, log } = options;

@@ -33,7 +33,8 @@ const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
  * sides are in memory. If the client disconnects, the request to the service is aborted. If the service fails before
  * its answer begins, the client gets 502 or 504; if it fails later, the client's connection is cut, so that half an
  * answer never looks like a whole one. A client that stalls, or hardly moves while others wait for the service, gives
- * its place up: it gets 408, or is cut off within its answer. If no connection is free in time, the client gets 503. Throws RefusedError if too many requests wait for one.
+ * its place up: it gets 408, or is cut off within its answer. If no connection is free in time, the client gets 503.
+ * Throws RefusedError if too many requests wait for one.
  */
 export const forward = (upstream: Pick<Upstream, "dispatcher" | "queue">, exchange: ForwardedExchange): void => {
   if (upstream.queue.waiting >= upstream.queue.waitingMax) throw new RefusedError(refusals.noConnection);
