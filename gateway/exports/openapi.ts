@@ -68,18 +68,21 @@ const pathOf = (source: ExportSource, { desc, contract }: ExportedOperation): st
 /** The nouns of operations whose second word alone says too little or another thing. */
 const nouns: Readonly<Record<string, string>> = {
   Api: "ApiDestination",
+  Auto: "IdentityResolution",
   Dead: "DeadLetter",
   Discovered: "Schema",
   Get: "Object",
-  Matches: "Match",
+  Identity: "IdentityResolution",
   Multipart: "MultipartUpload",
   Part: "MultipartUpload",
   Parts: "MultipartUpload",
   Public: "Bucket",
+  Similar: "Match",
 };
 
 /** What an operation is about, by its name without the verb: `PutBucketCors` is about a bucket. */
 const tagOf = (name: string): string => {
+  if (name.endsWith("Matches")) return "Match";
   const [, noun = ""] = /^[A-Z][a-z]+([A-Z][a-z]+)?/.exec(name) ?? [];
   return nouns[noun] ?? noun.replace(/ies$/, "y").replace(/([^su])s$/, "$1");
 };

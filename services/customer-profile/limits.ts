@@ -56,6 +56,25 @@ export const limits = {
   /** The longest pause of a flow that cannot go on, and how long it is tried, in milliseconds. */
   flowPauseMsMax: 5 * 60 * 1000,
   flowStuckMsMax: 24 * 60 * 60 * 1000,
+  /** How long a job of identity resolution works before those of others have their turn, in milliseconds. */
+  resolutionSliceMs: 2 * 1000,
+  /** Profiles that one transaction of it compares with others, and that one notes as to be compared. */
+  resolutionBatch: 20,
+  resolutionNotedBatch: 500,
+  /** Profiles with the same value, e.g. the phone of an office; a value that more have finds none of them. */
+  resolutionSharingMax: 21,
+  /** Profiles of one match: as many as one call can merge. */
+  matchedProfilesMax: 21,
+  /** Jobs of identity resolution of one domain that begin in seven days. */
+  resolutionsPerWeekMax: 3,
+  /** The surest matches of one profile that are kept. */
+  resolutionPairsMax: 20,
+  /** Jobs of identity resolution that work at the same time, and of them those of one account. */
+  runningResolutionsMax: 2,
+  runningResolutionsPerAccountMax: 1,
+  /** The longest pause of one that cannot go on, and how long it is tried, in milliseconds. */
+  resolutionPauseMsMax: 5 * 60 * 1000,
+  resolutionStuckMsMax: 24 * 60 * 60 * 1000,
   /** Tags of one resource. */
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */

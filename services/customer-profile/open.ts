@@ -41,6 +41,11 @@ import { FlowCounters, flowMetrics } from "./work/flow/flow-metrics.ts";
 import { flowHandler, flowPolicy } from "./work/flow/flow-run.ts";
 import type { FlowTools } from "./work/flow/flow-tools.ts";
 import { flowsPage } from "./work/flow/flows-page.ts";
+import { ownsResolutions, resolutionKind } from "./work/resolution/resolution-job.ts";
+import { ResolutionCounters, resolutionMetrics } from "./work/resolution/resolution-metrics.ts";
+import { purgeResolution, resolutionPurgeKind } from "./work/resolution/resolution-purge.ts";
+import type { ResolutionTools } from "./work/resolution/resolution-run.ts";
+import { resolutionHandler, resolutionPolicy } from "./work/resolution/resolution-run.ts";
 import { removalPolicy } from "./work/removal-policy.ts";
 
 /** The parts that the service is opened from. */
@@ -80,7 +85,7 @@ export interface OpenCustomerProfile {
   stop(): Promise<void>;
 }
 
-/** Opens the keys, and starts removals, dead letters, expiry, compaction and the rewrapping of keys. */
+/** Opens the keys, and starts jobs, expiry, compaction and the rewrapping of keys. */
 export const openCustomerProfile = async (options: CustomerProfileOptions): Promise<OpenCustomerProfile> => {
   const { store, clock, ids, log, keyNames = anyKeyNames, works = true, queueEndpoint: endpoint } = options;
   const rootKeyring = await openRootKeyring(options, keyNames);
@@ -97,14 +102,20 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
   const client = new ServiceClient(sender, clock);
   const counters = new FlowCounters();
-  if (options.metrics !== undefined) flowMetrics(options.metrics, counters);
+  const resolutionCounters = new ResolutionCounters();
+  if (options.metrics !== undefined) {
+    flowMetrics(options.metrics, counters);
+    resolutionMetrics(options.metrics, resolutionCounters);
+  }
+  const isDiskLow = options.isDiskLow ?? (() => false);
+  const resolutionTools = (): ResolutionTools => ({ app, log, counters: resolutionCounters, isDiskLow });
   const flowTools = (): FlowTools => ({
     app,
     log,
     source: options.buckets ?? noBuckets,
     roles: options.roles,
     counters,
-    isDiskLow: options.isDiskLow ?? (() => false),
+    isDiskLow,
   });
   const jobs = createJobs({
     store,
@@ -117,12 +128,16 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
       [deadLetterKind]: deadLetterHandler({ store, keyring, client, endpoint }),
       [flowKind]: flowHandler(flowTools),
+      [resolutionKind]: resolutionHandler(resolutionTools),
+      [resolutionPurgeKind]: (job, { signal }) => purgeResolution(store, job.payload, signal),
     },
     policy: {
       [domainPurgeKind]: removalPolicy,
       [objectTypePurgeKind]: removalPolicy,
       [deadLetterKind]: deadLetterPolicy,
       [flowKind]: flowPolicy(flowTools),
+      [resolutionKind]: resolutionPolicy(resolutionTools),
+      [resolutionPurgeKind]: removalPolicy,
     },
     pools: jobPools,
     placeOf: (owner) => ({ pool: poolOf(owner), group: owner }),
@@ -181,15 +196,23 @@ const noBuckets: BucketSource = {
   read: () => Promise.reject(new SourceError("away", "this installation reaches no buckets")),
 };
 
-type Pool = "removals" | "letters" | "flows";
+type Pool = "removals" | "letters" | "flows" | "resolutions";
 
-const poolOf = (owner: string): Pool => (ownsDeadLetters(owner) ? "letters" : ownsFlows(owner) ? "flows" : "removals");
+const poolOf = (owner: string): Pool => {
+  if (ownsDeadLetters(owner)) return "letters";
+  if (ownsFlows(owner)) return "flows";
+  return ownsResolutions(owner) ? "resolutions" : "removals";
+};
 
-/** Queues that do not answer and flows that read for long occupy no places of removals. */
+/** Queues that do not answer, flows and resolutions, which work for long, occupy no places of removals. */
 const jobPools: Readonly<Record<Pool, PoolBounds>> = {
   removals: { concurrency: limits.runningRemovalsMax, concurrencyPerOwner: limits.runningRemovalsMax },
   letters: { concurrency: limits.runningLettersMax, concurrencyPerOwner: limits.runningLettersPerQueueMax },
   flows: { concurrency: limits.runningFlowsMax, concurrencyPerOwner: limits.runningFlowsPerAccountMax },
+  resolutions: {
+    concurrency: limits.runningResolutionsMax,
+    concurrencyPerOwner: limits.runningResolutionsPerAccountMax,
+  },
 };
 
 /**

@@ -10,6 +10,7 @@ import {
   listIntegrations,
   putIntegration,
 } from "./operations/integration.ts";
+import { getMatches } from "./operations/match.ts";
 import { mergeProfiles } from "./operations/merge.ts";
 import {
   deleteProfileObjectType,
@@ -22,6 +23,7 @@ import {
 import { deleteProfileObject, listProfileObjects, putProfileObject } from "./operations/profile-object.ts";
 import { addProfileKey, deleteProfileKey } from "./operations/profile-key.ts";
 import { createProfile, deleteProfile, updateProfile } from "./operations/profile.ts";
+import { getIdentityResolutionJob, listIdentityResolutionJobs } from "./operations/resolution-job.ts";
 import { searchProfiles } from "./operations/search.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 
@@ -58,7 +60,10 @@ export const handlers = guarded(
     listIntegrations,
     listAccountIntegrations,
     mergeProfiles,
-    ...pending(CustomerProfileService, "getMatches"),
+    getMatches,
+    getIdentityResolutionJob,
+    listIdentityResolutionJobs,
+    ...pending(CustomerProfileService, "getAutoMergingPreview", "getSimilarProfiles", "listRuleBasedMatches"),
   },
   guard,
 );

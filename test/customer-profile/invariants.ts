@@ -12,6 +12,13 @@ import {
   profiles,
   searchKeys,
 } from "../../services/customer-profile/store/layout.ts";
+import {
+  matchCounts,
+  matches,
+  matchKeys,
+  matchProfiles,
+} from "../../services/customer-profile/store/layout-resolution.ts";
+import { profilesOf } from "../../services/customer-profile/store/match.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Reader } from "../../services/kit/store/transaction.ts";
 
@@ -101,6 +108,31 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
       return `${join(...key)}=${own.length},${bytes}`;
     }),
   );
+
+  const matched = await reader.list(matches, { limit: 100_000 });
+  const compared = await reader.list(matchProfiles, { limit: 100_000 });
+  expectSame(
+    "each profile of a match names it",
+    matched.flatMap(({ key, value }) => profilesOf(value).map((id) => join(...key, id))),
+    compared
+      .filter(({ value }) => value.matchId.length > 0)
+      .map(({ key: [resolutionId, profileId], value }) => join(resolutionId, value.matchId, profileId)),
+  );
+  expectSame(
+    "each value by which a profile is compared has an entry",
+    compared.flatMap(({ key, value }) => splitDigests(value.keyDigests).map((digest) => join(...key, digest))),
+    (await reader.list(matchKeys, { limit: 100_000 })).map(({ key: [resolutionId, digest, profileId] }) =>
+      join(resolutionId, profileId, digest),
+    ),
+  );
+  const stored = new Set(owned.map(({ key }) => join(key[1])));
+  for (const { key } of compared)
+    if (!stored.has(join(key[1]))) broken.push(`${join(...key)} is compared and does not exist`);
+  const matchCount = (await reader.list(matchCounts, { limit: 1_000 })).reduce(
+    (sum, { value }) => sum + value.matchCount,
+    0n,
+  );
+  expectSame("matches are counted", [String(matchCount)], [String(matched.length)]);
 
   const counted = { profileCount: 0n, objectCount: 0n, totalBytes: 0n };
   for await (const { value } of reader.range(counters, {})) {

@@ -1,8 +1,9 @@
 /**
  * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a dead letter queue that is malformed or of
- * another account, (3) a name that exists, (4) one domain more than an account may have. UpdateDomain refuses (1)
- * reserved tag keys, (2) such a queue, (3) a domain that does not exist, (4) an encryption key that cannot be used.
- * GetDomain and DeleteDomain refuse a domain that does not exist.
+ * another account, (3) settings of identity resolution that contradict themselves or ask for exports, (4) a name that
+ * exists, (5) one domain more than an account may have. UpdateDomain refuses (1) reserved tag keys, (2) such a queue,
+ * (3) such settings, (4) a domain that does not exist, (5) an encryption key that cannot be used. GetDomain and
+ * DeleteDomain refuse a domain that does not exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -10,10 +11,13 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { DomainRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
-import type { Operation } from "../application.ts";
+import type { MatchingRequest } from "../../../gen/quartet/customerprofile/v1/matching_pb.ts";
+import type { Access } from "../access/access.ts";
+import type { Application, Operation } from "../application.ts";
 import { findQueueProblem } from "../domain/dead-letter.ts";
 import { settingsOf } from "../domain/domain-settings.ts";
 import { idBytes } from "../domain/identifier.ts";
+import { findMatchingProblem } from "../domain/resolution/matching-rules.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -22,18 +26,21 @@ import * as stored from "../store/domain.ts";
 import { removeIntegrationsOf } from "../store/integration.ts";
 import { endFlow } from "../work/flow/flow-job.ts";
 import { enqueueDomainPurge } from "../work/domain-purge.ts";
+import { applyMatching, endResolution } from "../work/resolution/resolution-job.ts";
 
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
 export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
-  const nowMs = BigInt(app.clock.now());
+  refuseInvalidMatching(request.matching);
+  const nowMs = app.clock.now();
   const record = create(DomainRecordSchema, {
     ...settingsOf(request),
     domainId: idBytes(app.ids.hex(32)),
-    createdMs: nowMs,
-    updatedMs: nowMs,
+    createdMs: BigInt(nowMs),
+    updatedMs: BigInt(nowMs),
   });
+  const begun = newResolution(app, nowMs);
 
   await app.store.transact(async (transaction) => {
     const others = await stored.listDomains(transaction, access.accountId, undefined, limits.domainsPerAccountMax);
@@ -42,6 +49,7 @@ export const createDomain: Operation<"createDomain"> = async (request, { app, ac
     if (others.length >= limits.domainsPerAccountMax)
       throw fault(ErrorReason.TOO_MANY_DOMAINS, { limit: String(limits.domainsPerAccountMax) });
     stored.createDomain(transaction, app.keyring, access.accountId, request.domainName, record);
+    await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, record) });
   });
 
   return domainAnswer(request.domainName, record);
@@ -67,14 +75,18 @@ export const getDomain: Operation<"getDomain"> = (request, { app, access }) =>
 export const updateDomain: Operation<"updateDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
-  const updatedMs = BigInt(app.clock.now());
+  refuseInvalidMatching(request.matching);
+  const nowMs = app.clock.now();
+  const begun = newResolution(app, nowMs);
 
   return app.store.transact(async (transaction) => {
     const before = await stored.getDomain(transaction, access.accountId, request.domainName);
-    const after: DomainRecord = { ...before, ...settingsOf(request), updatedMs };
+    const after: DomainRecord = { ...before, ...settingsOf(request), updatedMs: BigInt(nowMs) };
     stored.replaceDomain(transaction, access.accountId, request.domainName, after);
     if (request.defaultEncryptionKey !== undefined)
       await stored.moveDomainKey(transaction, app.keyring, after.domainId, after.defaultEncryptionKey);
+    if (request.matching !== undefined)
+      await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, after) });
     return domainAnswer(request.domainName, after);
   });
 };
@@ -91,6 +103,7 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ac
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     for (const uri of await removeIntegrationsOf(transaction, owner))
       await endFlow(app.jobs, transaction, domainId, uri);
+    await endResolution(app.jobs, transaction, domainId, nowMs);
     stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
     enqueueDomainPurge(app.jobs, transaction, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());
@@ -115,6 +128,24 @@ const refuseInvalidQueue = (url: string | undefined, accountId: string): void =>
   const problem = findQueueProblem(url ?? "", accountId);
   if (problem !== undefined) throw fault(ErrorReason.DEAD_LETTER_QUEUE_INVALID, { problem });
 };
+
+const refuseInvalidMatching = (matching: MatchingRequest | undefined): void => {
+  const problem = matching && findMatchingProblem(matching);
+  if (problem !== undefined) throw fault(ErrorReason.MATCHING_INVALID, { problem });
+};
+
+/** What an identity resolution that begins in a transaction needs from outside of it. */
+const newResolution = ({ ids }: Application, nowMs: number) => ({
+  newResolutionId: idBytes(ids.hex(32)),
+  newJobId: idBytes(ids.hex(32)),
+  nowMs,
+});
+
+const resolvedDomain = (
+  { domainName }: { readonly domainName: string },
+  { accountId }: Access,
+  { domainId, matching }: DomainRecord,
+) => ({ domainId, account: accountId, domainName, matching });
 
 const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRecord) => ({
   domainName,

@@ -36,13 +36,13 @@ export const holdersOf = ({ profileIds, originCounts }: SearchKeyRecord): KeyHol
     originCount: originCounts[index] ?? 1,
   }));
 
-const joinBytes = (parts: readonly Uint8Array[], partBytes: number): Uint8Array => {
+export const joinBytes = (parts: readonly Uint8Array[], partBytes: number): Uint8Array => {
   const joined = new Uint8Array(parts.length * partBytes);
   for (const [index, part] of parts.entries()) joined.set(part, index * partBytes);
   return joined;
 };
 
-const splitBytes = (joined: Uint8Array, partBytes: number): Uint8Array[] => {
+export const splitBytes = (joined: Uint8Array, partBytes: number): Uint8Array[] => {
   const parts: Uint8Array[] = [];
   for (let at = 0; at < joined.length; at += partBytes) parts.push(joined.subarray(at, at + partBytes));
   return parts;

@@ -24,11 +24,19 @@
  *    21  dead_letters     domain id, letter id             -> DeadLetterRecord
  *    22  object_type_keys domain id, type id               -> ObjectTypeKeyRecord
  *    23  flows            domain id, address               -> FlowRecord
+ *    24  resolutions      domain id                        -> ResolutionRecord
+ *    25  resolution_jobs  domain id, job id                -> ResolutionJobRecord
+ *    26  changed_profiles resolution id, profile id        -> ChangedProfileRecord
+ *    27  match_profiles   resolution id, profile id        -> MatchProfileRecord
+ *    28  match_keys       resolution id, digest, profile id -> MatchKeyRecord
+ *    29  matches          resolution id, match id          -> MatchRecord
+ *    30  match_counts     resolution id                    -> MatchCountRecord
  *    64  the seven tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
  * and the unique keys of objects are digests under a key of the domain. A domain's data is found by its identifier
- * only, so deleting its two records (2 and 3) makes all of it unreachable and, without its key, unreadable.
+ * only, so deleting its two records (2 and 3) makes all of it unreachable and, without its key, unreadable. Tables 24
+ * to 30 are declared in layout-resolution.ts.
  */
 import {
   CounterRecordSchema,
@@ -53,6 +61,15 @@ import {
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-tokens.ts";
 import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/store/table.ts";
+import {
+  changedProfiles,
+  matchCounts,
+  matches,
+  matchKeys,
+  matchProfiles,
+  resolutionJobs,
+  resolutions,
+} from "./layout-resolution.ts";
 
 /**
  * The key of the service's page tokens.
@@ -364,6 +381,13 @@ export const layout = [
   deadLetters,
   objectTypeKeys,
   flows,
+  resolutions,
+  resolutionJobs,
+  changedProfiles,
+  matchProfiles,
+  matchKeys,
+  matches,
+  matchCounts,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -17,6 +17,7 @@ import { addKeysOfNew, digestOf, joinDigests, replaceKeys, splitDigests } from "
 import { erasedKeys, expiries, profileSeeds, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
+import { forgetProfile, noteChange } from "./resolution.ts";
 
 /** A profile's record with its decrypted content. */
 export interface StoredProfile {
@@ -64,14 +65,14 @@ export const findProfileEvenExpired = async (
 /** Whether a profile exists and has not expired. */
 export const isProfileUnexpired = async (
   reader: Reader,
-  domain: DomainData,
+  domain: Pick<DomainData, "id">,
   id: Uint8Array,
   nowMs: number,
 ): Promise<boolean> => (await findUnexpired(reader, domain, id, nowMs)) !== undefined;
 
 const findUnexpired = async (
   reader: Reader,
-  domain: DomainData,
+  domain: Pick<DomainData, "id">,
   id: Uint8Array,
   nowMs: number,
 ): Promise<ProfileRecord | undefined> => {
@@ -165,6 +166,7 @@ const removeFound = async (
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [Number(record.expireMs), domainId, profileId]);
   await replaceKeys(transaction, domainId, profileId, splitDigests(record.keyDigests), []);
+  await forgetProfile(transaction, domainId, profileId);
   // Looking for objects costs more than all the rest, and most profiles have none.
   if (record.objectCount > 0) await removeObjectsOf(transaction, domainId, profileId);
   changeTotal(transaction, domainId, amountsOf(record), noAmounts);
@@ -205,6 +207,7 @@ const writeContent = async (
   transaction.put(expiries, [expireMs, domain.id, id], {});
   if (before === undefined) await addKeysOfNew(transaction, domain.id, id, digests);
   else await replaceKeys(transaction, domain.id, id, splitDigests(before.keyDigests), digests);
+  await noteChange(transaction, domain.id, id);
   changeTotal(transaction, domain.id, before === undefined ? noAmounts : amountsOf(before), amountsOf(after));
 };
 

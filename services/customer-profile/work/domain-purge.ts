@@ -22,6 +22,7 @@ import {
   profiles,
   searchKeys,
 } from "../store/layout.ts";
+import { resolutionJobs } from "../store/layout-resolution.ts";
 
 /**
  * The removal of a deleted domain's data. The data is unreachable already, so the removal is not urgent: each
@@ -64,6 +65,7 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, objectTypeKeys, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
   left -= await deleteFrom(transaction, deadLetters, domainId, left);
+  left -= await deleteFrom(transaction, resolutionJobs, domainId, left);
   for await (const { key, value } of walkTable(transaction, objects, { prefix: [domainId], limit: left })) {
     transaction.delete(objects, key);
     if (value !== undefined) transaction.delete(objectExpiries, [Number(value.expireMs), domainId, key[2], key[3]]);
@@ -80,15 +82,15 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   return true;
 };
 
-/** Deletes the first records of a domain in one table; returns how many. */
-const deleteFrom = async <K extends readonly [Uint8Array, ...unknown[]]>(
+/** Deletes the first records of one owner, as of a domain, in one table; returns how many. */
+export const deleteFrom = async <K extends readonly [Uint8Array, ...unknown[]]>(
   transaction: Transaction,
   table: Table<K>,
-  domainId: Uint8Array,
+  ownerId: Uint8Array,
   limit: number,
 ): Promise<number> => {
   let count = 0;
-  for await (const { key } of walkTable(transaction, table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit })) {
+  for await (const { key } of walkTable(transaction, table, { prefix: [ownerId] as unknown as KeyPrefix<K>, limit })) {
     transaction.delete(table, key);
     count += 1;
   }

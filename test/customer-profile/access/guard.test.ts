@@ -35,7 +35,7 @@ test("no operation is reached by a caller without an account, whether it is offe
       ({ name }) => `${name}: The caller is not authorized to perform customer-profile:${name} on *`,
     ),
   );
-  expect(outcomes).toHaveLength(30);
+  expect(outcomes).toHaveLength(35);
 });
 
 test("a caller may use the data of its own account", async () => {

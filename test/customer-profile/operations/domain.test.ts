@@ -87,6 +87,39 @@ describe("createDomain", () => {
   });
 });
 
+describe("the settings of identity resolution", () => {
+  const source = { autoMerging: { enabled: true, conflictResolution: { conflictResolvingModel: "SOURCE" } } };
+  const exporting = { exportingConfig: { s3Exporting: { s3BucketName: "results" } } };
+  const problems = [
+    [source, "ConflictResolution by SOURCE needs a SourceName"],
+    [exporting, "results are not exported to buckets; leave ExportingConfig out and list them with GetMatches"],
+  ] as const;
+
+  test.each(problems)("are refused: %o", async (changes, problem) => {
+    const { client } = await startHarness();
+    const matching = { enabled: true, ...changes };
+    const refusal = `MATCHING_INVALID: The matching settings are not valid: ${problem}`;
+    expect(await refusalOf(client.createDomain({ domainName: "shop", ...days, matching }))).toBe(refusal);
+    expect(await refusalOf(client.updateDomain({ domainName: "none", matching }))).toBe(refusal);
+  });
+
+  test("are answered as they were put", async () => {
+    const { client } = await startHarness();
+    const matching = {
+      enabled: true,
+      jobSchedule: { dayOfTheWeek: "SUNDAY", time: "03:30" },
+      autoMerging: {
+        enabled: false,
+        consolidation: { matchingAttributesList: [{ items: ["EmailAddress", "LastName"] }] },
+        conflictResolution: { conflictResolvingModel: "SOURCE", sourceName: "order" },
+        minAllowedConfidenceScoreForMerging: 0.9,
+      },
+    };
+    expect(await client.createDomain({ domainName: "shop", ...days, matching })).toMatchObject({ matching });
+    expect(await client.getDomain({ domainName: "shop" })).toMatchObject({ matching });
+  });
+});
+
 describe("updateDomain", () => {
   test("keeps what is not given, clears what is empty and moves the instant of the last change", async () => {
     const { client, clock } = await startHarness();
@@ -207,7 +240,7 @@ test("an anonymous caller may do nothing", async () => {
 
 test("an operation that is known and not offered says so by name", async () => {
   const { client } = await startHarness();
-  expect(await refusalOf(client.getMatches({ domainName: "shop" }))).toBe(
-    "NOT_IMPLEMENTED: The operation GetMatches is not implemented",
+  expect(await refusalOf(client.listRuleBasedMatches({ domainName: "shop" }))).toBe(
+    "NOT_IMPLEMENTED: The operation ListRuleBasedMatches is not implemented",
   );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import * as layout from "../../../services/customer-profile/store/layout.ts";
+import * as resolution from "../../../services/customer-profile/store/layout-resolution.ts";
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
 import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
 
@@ -11,7 +12,7 @@ describe("the keys of the customer profile database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
     ]);
   });
 
@@ -38,6 +39,13 @@ describe("the keys of the customer profile database", () => {
       "000f3030303030303030303030300061726e3a780073686f7000",
     );
     expect(hex(layout.counters, [bytes("07")])).toBe("00130700");
+    expect(hex(resolution.resolutions, [bytes("07")])).toBe("00180700");
+    expect(hex(resolution.resolutionJobs, [bytes("07"), bytes("0f")])).toBe("001907000f00");
+    expect(hex(resolution.changedProfiles, [bytes("08"), bytes("09")])).toBe("001a08000900");
+    expect(hex(resolution.matchProfiles, [bytes("08"), bytes("09")])).toBe("001b08000900");
+    expect(hex(resolution.matchKeys, [bytes("08"), bytes("0b"), bytes("09")])).toBe("001c08000b000900");
+    expect(hex(resolution.matches, [bytes("08"), bytes("0e")])).toBe("001d08000e00");
+    expect(hex(resolution.matchCounts, [bytes("08")])).toBe("001e0800");
     expect(hex(layout.profileSeeds, [bytes("07"), bytes("09")])).toBe("001407000900");
   });
 

@@ -32,7 +32,7 @@ test("an operation of the XML API shows its path, and pages of a listing their t
 });
 
 test("an operation that is not offered says so and shows no call", () => {
-  const unoffered = section("customer-profile", "GetMatches");
+  const unoffered = section("customer-profile", "ListRuleBasedMatches");
   expect(unoffered).toContain("**Not offered**");
   expect(unoffered).not.toContain("aws customer-profiles");
 });

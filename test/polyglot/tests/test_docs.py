@@ -40,6 +40,7 @@ def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
         "clients",
+        "find-duplicates",
         "find-objects",
         "fork-buckets",
         "grpc",

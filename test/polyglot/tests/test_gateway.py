@@ -115,6 +115,23 @@ def test_boto3_keeps_profiles(client_of, unique):
     assert [item["ProfileId"] for item in found["Items"]] == [made["ProfileId"]]
 
 
+def test_boto3_asks_for_matches(client_of, unique):
+    client = client_of("customer-profiles")
+    schedule = {"DayOfTheWeek": "SUNDAY", "Time": "03:30"}
+    domain = {"DomainName": f"match-{unique}", "DefaultExpirationDays": 30}
+    made = client.create_domain(**domain, Matching={"Enabled": True, "JobSchedule": schedule})
+    assert made["Matching"]["JobSchedule"] == schedule
+    answer = client.get_matches(DomainName=f"match-{unique}", MaxResults=10)
+    assert (answer["PotentialMatches"], answer["Matches"]) == (0, [])
+    [job] = client.list_identity_resolution_jobs(DomainName=f"match-{unique}")["IdentityResolutionJobsList"]
+    shown = client.get_identity_resolution_job(DomainName=f"match-{unique}", JobId=job["JobId"])
+    assert (shown["Status"], shown["JobStartTime"].strftime("%A %H:%M")) == ("PENDING", "Sunday 03:30")
+    client.update_domain(DomainName=f"match-{unique}", Matching={"Enabled": False})
+    with pytest.raises(botocore.exceptions.ClientError) as refusal:
+        client.get_matches(DomainName=f"match-{unique}")
+    assert refusal.value.response["Error"]["Code"] == "BadRequestException"
+
+
 def test_boto3_makes_environments(client_of, unique):
     client = client_of("migration-hub-refactor-spaces")
     made = client.create_environment(Name=f"boto {unique}", NetworkFabricType="NONE")

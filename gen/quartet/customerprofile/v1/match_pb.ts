@@ -29,14 +29,14 @@ export type MatchItem = Message<"quartet.customerprofile.v1.MatchItem"> & {
   matchId: string;
 
   /**
-   * The profiles, two or more.
+   * The profiles, two or more, at most 21.
    *
    * @generated from field: repeated string profile_ids = 2;
    */
   profileIds: string[];
 
   /**
-   * How sure it is, 0 to 1. Unset: not known.
+   * How sure the least sure of the comparisons is that hold it together, 0.5 to 1. Always set.
    *
    * @generated from field: optional double confidence_score = 3;
    */

@@ -44,7 +44,7 @@ export type MatchingRequest = Message<"quartet.customerprofile.v1.MatchingReques
   autoMerging?: AutoMerging | undefined;
 
   /**
-   * Where results are written. Unset: nowhere.
+   * Where results are written. Refused, because they are not. Unset: nowhere.
    *
    * @generated from field: quartet.customerprofile.v1.ExportingConfig exporting_config = 4;
    */

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIpQGChBPYmplY3RUeXBlUmVjb3JkEg8KB3R5cGVfaWQYASABKAwSEwoLZGVzY3JpcHRpb24YAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSFwoPZXhwaXJhdGlvbl9kYXlzGAQgASgFEhYKDmVuY3J5cHRpb25fa2V5GAUgASgJEh4KFmFsbG93X3Byb2ZpbGVfY3JlYXRpb24YBiABKAgSLAokc291cmNlX2xhc3RfdXBkYXRlZF90aW1lc3RhbXBfZm9ybWF0GAcgASgJEiAKGG1heF9wcm9maWxlX29iamVjdF9jb3VudBgIIAEoBRIXCg9zb3VyY2VfcHJpb3JpdHkYCSABKAUSUAoGZmllbGRzGAogAygLMkAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLkZpZWxkc0VudHJ5EkwKBGtleXMYCyADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuS2V5c0VudHJ5EhIKCmNyZWF0ZWRfbXMYDCABKAMSEgoKdXBkYXRlZF9tcxgNIAEoAxJMCgR0YWdzGA4gAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19pbXBsaWNpdBgPIAEoCBpaCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSOgoFdmFsdWUYAiABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlRmllbGQ6AjgBGlcKCUtleXNFbnRyeRILCgNrZXkYASABKAkSOQoFdmFsdWUYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlS2V5czoCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoTT2JqZWN0VHlwZUtleVJlY29yZBILCgNrZXkYASABKAwSGwoTaXNfdW5kZXJfZG9tYWluX2tleRgCIAEoCCKEAQoMT2JqZWN0UmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEg4KBnB1dF9tcxgDIAEoAxIVCg1jb250ZW50X2J5dGVzGAQgASgEEhMKC2tleV9kaWdlc3RzGAUgASgMEhQKDGhhc190eXBlX2tleRgGIAEoCCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMIpUEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRISCgpjcmVhdGVkX21zGAggASgDEhIKCnVwZGF0ZWRfbXMYCSABKAMSTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEioAIKCkZsb3dSZWNvcmQSEgoKZ2VuZXJhdGlvbhgBIAEoDBIPCgdhY2NvdW50GAIgASgJEhMKC2RvbWFpbl9uYW1lGAMgASgJEg4KBnB1dF9tcxgEIAEoAxI4CgNydW4YBSABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dSdW4SDwoHbmV4dF9tcxgGIAEoAxIVCg1yZWFkX3VudGlsX21zGAcgASgDEhYKDnJlY2VudF9vYmplY3RzGAggASgMEj0KBGxhc3QYCSABKAsyLy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dPdXRjb21lEg8KB3Byb2JsZW0YCiABKAki3gEKB0Zsb3dSdW4SEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghzaW5jZV9tcxgCIAEoAxIRCglhZnRlcl9rZXkYAyABKAkSQgoIcG9zaXRpb24YBCABKAsyMC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dQb3NpdGlvbhI+CgZjb3VudHMYBSABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSFgoOcmVjZW50X29iamVjdHMYBiABKAwiQAoMRmxvd1Bvc2l0aW9uEgsKA2tleRgBIAEoCRINCgVlX3RhZxgCIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAyABKAQimAEKCkZsb3dDb3VudHMSDwoHb2JqZWN0cxgBIAEoBBIWCg5mYWlsZWRfb2JqZWN0cxgCIAEoBBIYChBpbmdlc3RlZF9yZWNvcmRzGAMgASgEEhgKEGxlZnRfb3V0X3JlY29yZHMYBCABKAQSFgoOZmFpbGVkX3JlY29yZHMYBSABKAQSFQoNZmlyc3RfcHJvYmxlbRgGIAEoCSKEAQoLRmxvd091dGNvbWUSEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghlbmRlZF9tcxgCIAEoAxI+CgZjb3VudHMYAyABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSDwoHcHJvYmxlbRgEIAEoCSI9CgdGbG93Sm9iEhEKCWRvbWFpbl9pZBgBIAEoDBILCgN1cmkYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDCIYChZJbnRlZ3JhdGlvbkJ5VXJpUmVjb3JkIhEKD0VyYXNlZEtleVJlY29yZCIgCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwiNQoPT2JqZWN0VHlwZVB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDBIPCgd0eXBlX2lkGAIgASgMIp4BChBEZWFkTGV0dGVyUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSFQoNcXVldWVfYWNjb3VudBgCIAEoCRISCgpxdWV1ZV9uYW1lGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRISCgpvYmplY3Rfa2V5GAYgASgJEg8KB3R5cGVfaWQYByABKAwiNwoPRGVhZExldHRlclBsYWNlEhEKCWRvbWFpbl9pZBgBIAEoDBIRCglsZXR0ZXJfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIpQGChBPYmplY3RUeXBlUmVjb3JkEg8KB3R5cGVfaWQYASABKAwSEwoLZGVzY3JpcHRpb24YAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSFwoPZXhwaXJhdGlvbl9kYXlzGAQgASgFEhYKDmVuY3J5cHRpb25fa2V5GAUgASgJEh4KFmFsbG93X3Byb2ZpbGVfY3JlYXRpb24YBiABKAgSLAokc291cmNlX2xhc3RfdXBkYXRlZF90aW1lc3RhbXBfZm9ybWF0GAcgASgJEiAKGG1heF9wcm9maWxlX29iamVjdF9jb3VudBgIIAEoBRIXCg9zb3VyY2VfcHJpb3JpdHkYCSABKAUSUAoGZmllbGRzGAogAygLMkAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLkZpZWxkc0VudHJ5EkwKBGtleXMYCyADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuS2V5c0VudHJ5EhIKCmNyZWF0ZWRfbXMYDCABKAMSEgoKdXBkYXRlZF9tcxgNIAEoAxJMCgR0YWdzGA4gAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19pbXBsaWNpdBgPIAEoCBpaCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSOgoFdmFsdWUYAiABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlRmllbGQ6AjgBGlcKCUtleXNFbnRyeRILCgNrZXkYASABKAkSOQoFdmFsdWUYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlS2V5czoCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoTT2JqZWN0VHlwZUtleVJlY29yZBILCgNrZXkYASABKAwSGwoTaXNfdW5kZXJfZG9tYWluX2tleRgCIAEoCCKEAQoMT2JqZWN0UmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEg4KBnB1dF9tcxgDIAEoAxIVCg1jb250ZW50X2J5dGVzGAQgASgEEhMKC2tleV9kaWdlc3RzGAUgASgMEhQKDGhhc190eXBlX2tleRgGIAEoCCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMIk8KEFJlc29sdXRpb25SZWNvcmQSFQoNcmVzb2x1dGlvbl9pZBgBIAEoDBIPCgdhY2NvdW50GAIgASgJEhMKC2RvbWFpbl9uYW1lGAMgASgJIhYKFENoYW5nZWRQcm9maWxlUmVjb3JkIvsBChNSZXNvbHV0aW9uSm9iUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDgoGc3RhdHVzGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIc3RhcnRfbXMYBCABKAMSDgoGZW5kX21zGAUgASgDEhIKCnVwZGF0ZWRfbXMYBiABKAMSEAoIaXNfd2hvbGUYByABKAgSGAoQYWZ0ZXJfcHJvZmlsZV9pZBgIIAEoDBIZChFwcm9maWxlc19yZXZpZXdlZBgJIAEoAxIVCg1tYXRjaGVzX2ZvdW5kGAogASgDEhgKEHByb2ZpbGVzX2RhbWFnZWQYCyABKAMiOwoSTWF0Y2hQcm9maWxlUmVjb3JkEhMKC2tleV9kaWdlc3RzGAEgASgMEhAKCG1hdGNoX2lkGAIgASgMIhAKDk1hdGNoS2V5UmVjb3JkIjwKC01hdGNoUmVjb3JkEhMKC3Byb2ZpbGVfaWRzGAEgASgMEhgKEGNvbmZpZGVuY2Vfc2NvcmUYAiABKAEiJwoQTWF0Y2hDb3VudFJlY29yZBITCgttYXRjaF9jb3VudBgBIAEoAyKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqACCgpGbG93UmVjb3JkEhIKCmdlbmVyYXRpb24YASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCRIOCgZwdXRfbXMYBCABKAMSOAoDcnVuGAUgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UnVuEg8KB25leHRfbXMYBiABKAMSFQoNcmVhZF91bnRpbF9tcxgHIAEoAxIWCg5yZWNlbnRfb2JqZWN0cxgIIAEoDBI9CgRsYXN0GAkgASgLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93T3V0Y29tZRIPCgdwcm9ibGVtGAogASgJIt4BCgdGbG93UnVuEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIc2luY2VfbXMYAiABKAMSEQoJYWZ0ZXJfa2V5GAMgASgJEkIKCHBvc2l0aW9uGAQgASgLMjAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UG9zaXRpb24SPgoGY291bnRzGAUgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEhYKDnJlY2VudF9vYmplY3RzGAYgASgMIkAKDEZsb3dQb3NpdGlvbhILCgNrZXkYASABKAkSDQoFZV90YWcYAiABKAkSFAoMb2Zmc2V0X2J5dGVzGAMgASgEIpgBCgpGbG93Q291bnRzEg8KB29iamVjdHMYASABKAQSFgoOZmFpbGVkX29iamVjdHMYAiABKAQSGAoQaW5nZXN0ZWRfcmVjb3JkcxgDIAEoBBIYChBsZWZ0X291dF9yZWNvcmRzGAQgASgEEhYKDmZhaWxlZF9yZWNvcmRzGAUgASgEEhUKDWZpcnN0X3Byb2JsZW0YBiABKAkihAEKC0Zsb3dPdXRjb21lEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIZW5kZWRfbXMYAiABKAMSPgoGY291bnRzGAMgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEg8KB3Byb2JsZW0YBCABKAkiPQoHRmxvd0pvYhIRCglkb21haW5faWQYASABKAwSCwoDdXJpGAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAwiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMIjUKD09iamVjdFR5cGVQdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHdHlwZV9pZBgCIAEoDCIyCg1SZXNvbHV0aW9uUnVuEhEKCWRvbWFpbl9pZBgBIAEoDBIOCgZqb2JfaWQYAiABKAwiKAoPUmVzb2x1dGlvblB1cmdlEhUKDXJlc29sdXRpb25faWQYASABKAwingEKEERlYWRMZXR0ZXJSZWNvcmQSDwoHY29udGVudBgBIAEoDBIVCg1xdWV1ZV9hY2NvdW50GAIgASgJEhIKCnF1ZXVlX25hbWUYAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhIKCm9iamVjdF9rZXkYBiABKAkSDwoHdHlwZV9pZBgHIAEoDCI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -700,6 +700,238 @@ export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE_
   messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
+ * The identity resolution of a domain that has it enabled. What it finds has its identifier, so that a later one shares
+ * nothing with it.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ResolutionRecord
+ */
+export type ResolutionRecord = Message<"quartet.customerprofile.storage.v1.ResolutionRecord"> & {
+  /**
+   * 16 random bytes. Never empty.
+   *
+   * @generated from field: bytes resolution_id = 1;
+   */
+  resolutionId: Uint8Array;
+
+  /**
+   * The account of the domain. Never empty.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * The name of the domain. Never empty.
+   *
+   * @generated from field: string domain_name = 3;
+   */
+  domainName: string;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ResolutionRecord.
+ * Use `create(ResolutionRecordSchema)` to create a new message.
+ */
+export const ResolutionRecordSchema: GenMessage<ResolutionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+
+/**
+ * A profile that has changed since it was last compared with others. The profile is in the key.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ChangedProfileRecord
+ */
+export type ChangedProfileRecord = Message<"quartet.customerprofile.storage.v1.ChangedProfileRecord"> & {
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ChangedProfileRecord.
+ * Use `create(ChangedProfileRecordSchema)` to create a new message.
+ */
+export const ChangedProfileRecordSchema: GenMessage<ChangedProfileRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+
+/**
+ * One weekly run of identity resolution.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ResolutionJobRecord
+ */
+export type ResolutionJobRecord = Message<"quartet.customerprofile.storage.v1.ResolutionJobRecord"> & {
+  /**
+   * The resolution that it is a run of. Never empty.
+   *
+   * @generated from field: bytes resolution_id = 1;
+   */
+  resolutionId: Uint8Array;
+
+  /**
+   * PENDING, PREPROCESSING, FIND_MATCHING, COMPLETED, PARTIAL_SUCCESS or FAILED.
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * Why it failed, or what it has left out. Empty: nothing.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * When it began, or is due.
+   *
+   * @generated from field: int64 start_ms = 4;
+   */
+  startMs: bigint;
+
+  /**
+   * When it ended. 0: not yet.
+   *
+   * @generated from field: int64 end_ms = 5;
+   */
+  endMs: bigint;
+
+  /**
+   * When it last changed.
+   *
+   * @generated from field: int64 updated_ms = 6;
+   */
+  updatedMs: bigint;
+
+  /**
+   * It compares all profiles, not only those that have changed.
+   *
+   * @generated from field: bool is_whole = 7;
+   */
+  isWhole: boolean;
+
+  /**
+   * The last profile that its status is done with. Empty: none is.
+   *
+   * @generated from field: bytes after_profile_id = 8;
+   */
+  afterProfileId: Uint8Array;
+
+  /**
+   * Profiles that were compared.
+   *
+   * @generated from field: int64 profiles_reviewed = 9;
+   */
+  profilesReviewed: bigint;
+
+  /**
+   * Matches that there were when it ended.
+   *
+   * @generated from field: int64 matches_found = 10;
+   */
+  matchesFound: bigint;
+
+  /**
+   * Profiles that could not be read.
+   *
+   * @generated from field: int64 profiles_damaged = 11;
+   */
+  profilesDamaged: bigint;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ResolutionJobRecord.
+ * Use `create(ResolutionJobRecordSchema)` to create a new message.
+ */
+export const ResolutionJobRecordSchema: GenMessage<ResolutionJobRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+
+/**
+ * What identity resolution knows of a profile.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.MatchProfileRecord
+ */
+export type MatchProfileRecord = Message<"quartet.customerprofile.storage.v1.MatchProfileRecord"> & {
+  /**
+   * The digests of the values by which it is compared with others, 16 bytes each, one after the other. Empty: none.
+   *
+   * @generated from field: bytes key_digests = 1;
+   */
+  keyDigests: Uint8Array;
+
+  /**
+   * The match that it is part of. Empty: none.
+   *
+   * @generated from field: bytes match_id = 2;
+   */
+  matchId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.MatchProfileRecord.
+ * Use `create(MatchProfileRecordSchema)` to create a new message.
+ */
+export const MatchProfileRecordSchema: GenMessage<MatchProfileRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+
+/**
+ * A profile that has a value by which it is compared with others. Value and profile are in the key.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.MatchKeyRecord
+ */
+export type MatchKeyRecord = Message<"quartet.customerprofile.storage.v1.MatchKeyRecord"> & {
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.MatchKeyRecord.
+ * Use `create(MatchKeyRecordSchema)` to create a new message.
+ */
+export const MatchKeyRecordSchema: GenMessage<MatchKeyRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+
+/**
+ * Profiles that may be of the same customer.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.MatchRecord
+ */
+export type MatchRecord = Message<"quartet.customerprofile.storage.v1.MatchRecord"> & {
+  /**
+   * The identifiers of the profiles in their order, 16 bytes each, one after the other. Two or more.
+   *
+   * @generated from field: bytes profile_ids = 1;
+   */
+  profileIds: Uint8Array;
+
+  /**
+   * 0 to 1.
+   *
+   * @generated from field: double confidence_score = 2;
+   */
+  confidenceScore: number;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.MatchRecord.
+ * Use `create(MatchRecordSchema)` to create a new message.
+ */
+export const MatchRecordSchema: GenMessage<MatchRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+
+/**
+ * How many matches a resolution has.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.MatchCountRecord
+ */
+export type MatchCountRecord = Message<"quartet.customerprofile.storage.v1.MatchCountRecord"> & {
+  /**
+   * @generated from field: int64 match_count = 1;
+   */
+  matchCount: bigint;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.MatchCountRecord.
+ * Use `create(MatchCountRecordSchema)` to create a new message.
+ */
+export const MatchCountRecordSchema: GenMessage<MatchCountRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+
+/**
  * An integration of a domain.
  *
  * @generated from message quartet.customerprofile.storage.v1.IntegrationRecord
@@ -788,7 +1020,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
 /**
  * How far the flow of an integration is.
@@ -872,7 +1104,7 @@ export type FlowRecord = Message<"quartet.customerprofile.storage.v1.FlowRecord"
  * Use `create(FlowRecordSchema)` to create a new message.
  */
 export const FlowRecordSchema: GenMessage<FlowRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
 
 /**
  * One run of a flow.
@@ -929,7 +1161,7 @@ export type FlowRun = Message<"quartet.customerprofile.storage.v1.FlowRun"> & {
  * Use `create(FlowRunSchema)` to create a new message.
  */
 export const FlowRunSchema: GenMessage<FlowRun> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
 
 /**
  * A place in an object.
@@ -964,7 +1196,7 @@ export type FlowPosition = Message<"quartet.customerprofile.storage.v1.FlowPosit
  * Use `create(FlowPositionSchema)` to create a new message.
  */
 export const FlowPositionSchema: GenMessage<FlowPosition> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
 
 /**
  * What a run has read.
@@ -1020,7 +1252,7 @@ export type FlowCounts = Message<"quartet.customerprofile.storage.v1.FlowCounts"
  * Use `create(FlowCountsSchema)` to create a new message.
  */
 export const FlowCountsSchema: GenMessage<FlowCounts> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
 
 /**
  * A run that is over.
@@ -1062,7 +1294,7 @@ export type FlowOutcome = Message<"quartet.customerprofile.storage.v1.FlowOutcom
  * Use `create(FlowOutcomeSchema)` to create a new message.
  */
 export const FlowOutcomeSchema: GenMessage<FlowOutcome> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
 
 /**
  * The payload of the job that carries out the flow of an integration.
@@ -1097,7 +1329,7 @@ export type FlowJob = Message<"quartet.customerprofile.storage.v1.FlowJob"> & {
  * Use `create(FlowJobSchema)` to create a new message.
  */
 export const FlowJobSchema: GenMessage<FlowJob> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
 
 /**
  * A domain of an account has an integration with an address.
@@ -1112,7 +1344,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 30);
 
 /**
  * A deleted key is still in the files of the database.
@@ -1127,7 +1359,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 31);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -1148,7 +1380,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 32);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -1176,7 +1408,56 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 33);
+
+/**
+ * The payload of the job that finds the matches of a domain.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ResolutionRun
+ */
+export type ResolutionRun = Message<"quartet.customerprofile.storage.v1.ResolutionRun"> & {
+  /**
+   * The domain's identifier. Never empty.
+   *
+   * @generated from field: bytes domain_id = 1;
+   */
+  domainId: Uint8Array;
+
+  /**
+   * The identifier of its ResolutionJobRecord. Never empty.
+   *
+   * @generated from field: bytes job_id = 2;
+   */
+  jobId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ResolutionRun.
+ * Use `create(ResolutionRunSchema)` to create a new message.
+ */
+export const ResolutionRunSchema: GenMessage<ResolutionRun> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 34);
+
+/**
+ * The payload of the job that removes what a resolution that has ended has found.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ResolutionPurge
+ */
+export type ResolutionPurge = Message<"quartet.customerprofile.storage.v1.ResolutionPurge"> & {
+  /**
+   * The resolution's identifier. Never empty.
+   *
+   * @generated from field: bytes resolution_id = 1;
+   */
+  resolutionId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ResolutionPurge.
+ * Use `create(ResolutionPurgeSchema)` to create a new message.
+ */
+export const ResolutionPurgeSchema: GenMessage<ResolutionPurge> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 35);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -1239,7 +1520,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 36);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -1267,7 +1548,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 37);
 
 /**
  * The expiry of an object, which is in the key.
@@ -1288,5 +1569,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 38);
 

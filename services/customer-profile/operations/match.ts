@@ -1,0 +1,75 @@
+/**
+ * Matches. GetMatches refuses, in this order: (1) a page token of another listing, (2) a domain that does not exist,
+ * (3) one that does not look for matches. It needs no key of the domain.
+ */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type { MatchRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Reader } from "../../kit/store/transaction.ts";
+import type { Operation } from "../application.ts";
+import { compareIds, idBytes, idText } from "../domain/identifier.ts";
+import { hasResults, isJobExpired } from "../domain/resolution/job-state.ts";
+import { fault } from "../faults.ts";
+import { getDomain } from "../store/domain.ts";
+import { countMatches, listMatches, profilesOf } from "../store/match.ts";
+import { isProfileUnexpired } from "../store/profile.ts";
+import { findResolution } from "../store/resolution.ts";
+import { listResolutionJobs } from "../store/resolution-job.ts";
+
+/**
+ * Lists the matches that the last job has found, by identifier; none before the first has ended, and once the last has
+ * expired. A profile that is gone is in no match, and a match of one profile is not listed, so a page may be short.
+ */
+export const getMatches: Operation<"getMatches"> = async (request, context) => {
+  const { app, access } = context;
+  const { domainName } = request;
+  const page = app.pages.open(context, request, [domainName]);
+  const nowMs = app.clock.now();
+
+  return app.store.read(async (reader) => {
+    const { domainId } = await getDomain(reader, access.accountId, domainName);
+    const resolution = await findResolution(reader, domainId);
+    if (resolution === undefined) throw fault(ErrorReason.MATCHING_DISABLED, { domain_name: domainName });
+    const { resolutionId } = resolution;
+    const generatedMs = await findResultsTime(reader, domainId, resolutionId, nowMs);
+    if (generatedMs === undefined) return { potentialMatches: 0 };
+    const after = page.after === undefined ? undefined : idBytes(page.after);
+    const found = await listMatches(reader, resolutionId, after, page.lookFor);
+    const { items, ...next } = page.cut(found, ({ key }) => idText(key[1]));
+    const matches = [];
+    for (const { key, value } of items) {
+      const profileIds = await listUnexpired(reader, domainId, value, nowMs);
+      if (profileIds.length > 1)
+        matches.push({ matchId: idText(key[1]), profileIds, confidenceScore: value.confidenceScore });
+    }
+    const potentialMatches = await countMatches(reader, resolutionId);
+    return { matches, matchGenerationDate: timestampFromMs(generatedMs), potentialMatches, ...next };
+  });
+};
+
+/** When the last job of a resolution ended that has found what it could; undefined: none has, or it has expired. */
+const findResultsTime = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  resolutionId: Uint8Array,
+  nowMs: number,
+): Promise<number | undefined> => {
+  const jobs = await listResolutionJobs(reader, domainId);
+  const last = jobs.find(
+    ({ record }) => hasResults(record) && compareIds(record.resolutionId, resolutionId) === 0,
+  )?.record;
+  return last === undefined || isJobExpired(last, nowMs) ? undefined : Number(last.endMs);
+};
+
+const listUnexpired = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  match: MatchRecord,
+  nowMs: number,
+): Promise<string[]> => {
+  const ids: string[] = [];
+  for (const id of profilesOf(match))
+    if (await isProfileUnexpired(reader, { id: domainId }, id, nowMs)) ids.push(idText(id));
+  return ids;
+};

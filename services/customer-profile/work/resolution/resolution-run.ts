@@ -1,0 +1,247 @@
+/**
+ * Carries out the weekly jobs of identity resolution, a slice of a few seconds by each run of a queued job, so that
+ * accounts take turns and a stop waits for no more than a slice. What was done is stored with how far the job is, so a
+ * slice begins where the last one has ended, also after a crash. The first job of a domain notes all its profiles as
+ * changed; each job compares those that are noted when it comes to them, once.
+ */
+import type { ResolutionJobRecord } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { JobHandler, JobOutcome, JobPolicy } from "../../../kit/jobs/jobs.ts";
+import { exponentialBackoff } from "../../../kit/jobs/jobs.ts";
+import { NamedKeyError } from "../../../kit/keyring/key-names.ts";
+import type { Logger } from "../../../kit/log/log.ts";
+import type { Reader, Transaction } from "../../../kit/store/transaction.ts";
+import type { Application } from "../../application.ts";
+import { idBytes } from "../../domain/identifier.ts";
+import { isJobExpired } from "../../domain/resolution/job-state.ts";
+import { limits } from "../../limits.ts";
+import type { DomainData } from "../../store/domain.ts";
+import { findDomain, findDomainData } from "../../store/domain.ts";
+import { profiles } from "../../store/layout.ts";
+import { changedProfiles } from "../../store/layout-resolution.ts";
+import { countMatches } from "../../store/match.ts";
+import { findResolution } from "../../store/resolution.ts";
+import {
+  findResolutionJob,
+  listResolutionJobs,
+  putResolutionJob,
+  removeResolutionJob,
+} from "../../store/resolution-job.ts";
+import { unlessDamaged } from "../damage.ts";
+import { MatchFinder } from "./find-matches.ts";
+import { endedJob, enqueueResolution, planJob, runOfJob } from "./resolution-job.ts";
+import type { ResolutionCounters } from "./resolution-metrics.ts";
+
+/** The dependencies of identity resolution. */
+export interface ResolutionTools {
+  readonly app: Application;
+  readonly log: Logger;
+  readonly counters: ResolutionCounters;
+  /** Whether nothing that takes up room may be stored now. */
+  readonly isDiskLow: () => boolean;
+}
+
+/** The job of a domain that is not over. */
+interface LiveJob {
+  readonly domainId: Uint8Array;
+  readonly jobId: Uint8Array;
+  readonly account: string;
+  readonly domainName: string;
+  readonly record: ResolutionJobRecord;
+}
+
+/** The resolution of a job has ended while it ran. */
+class JobOver extends Error {}
+
+/** How long a job is tried that cannot go on. What goes on is queued again with each slice. */
+export const resolutionPolicy = (tools: () => ResolutionTools): JobPolicy => ({
+  attemptsMax: Number.POSITIVE_INFINITY,
+  ageMsMax: limits.resolutionStuckMsMax,
+  backoff: exponentialBackoff({ firstMs: 1_000, maxMs: limits.resolutionPauseMsMax }),
+  onExhausted: async (transaction, { payload }, reason) => {
+    const live = await findLive(transaction, runOfJob(payload));
+    if (live !== undefined) await endJob(tools(), transaction, live, "FAILED", reason, tools().app.ids.hex(32));
+  },
+});
+
+/** Carries out a slice of a job. */
+export const resolutionHandler =
+  (tools: () => ResolutionTools): JobHandler =>
+  async ({ payload }, { signal }) => {
+    const { store, clock } = tools().app;
+    const live = await store.read((reader) => findLive(reader, runOfJob(payload)));
+    if (live === undefined) return { done: true };
+    if (tools().isDiskLow()) return { retry: true, reason: "the disk is low" };
+    try {
+      return await new ResolutionSlice(tools(), live, clock.now(), signal).carryOut();
+    } catch (error) {
+      if (error instanceof JobOver) return { done: true };
+      if (error instanceof NamedKeyError) return { retry: true, reason: error.message };
+      throw error;
+    }
+  };
+
+const findLive = async (
+  reader: Reader,
+  { domainId, jobId }: { readonly domainId: Uint8Array; readonly jobId: Uint8Array },
+): Promise<LiveJob | undefined> => {
+  const resolution = await findResolution(reader, domainId);
+  const record = resolution && (await findResolutionJob(reader, domainId, jobId));
+  if (record === undefined || record.endMs !== 0n) return undefined;
+  return { domainId, jobId, account: resolution!.account, domainName: resolution!.domainName, record };
+};
+
+/** Ends a job, plans the next one and removes those that have expired. */
+const endJob = async (
+  { app, log, counters }: ResolutionTools,
+  transaction: Transaction,
+  live: LiveJob,
+  status: "COMPLETED" | "PARTIAL_SUCCESS" | "FAILED",
+  message: string,
+  newJobId: string,
+): Promise<void> => {
+  const { domainId, jobId, account, domainName, record } = live;
+  const nowMs = app.clock.now();
+  const matchesFound = BigInt(await countMatches(transaction, record.resolutionId));
+  putResolutionJob(transaction, domainId, jobId, endedJob({ ...record, matchesFound }, status, message, nowMs));
+  for (const each of await listResolutionJobs(transaction, domainId))
+    if (isJobExpired(each.record, nowMs)) removeResolutionJob(transaction, domainId, each.jobId);
+  const settings = await findDomain(transaction, account, domainName);
+  await planJob(app.jobs, transaction, {
+    domainId,
+    resolution: { resolutionId: record.resolutionId, account },
+    jobId: idBytes(newJobId),
+    matching: settings?.matching,
+    // One that has not noted all profiles leaves that to the next.
+    isWhole: record.isWhole && (record.status === "PENDING" || record.status === "PREPROCESSING"),
+    nowMs,
+  });
+  transaction.afterCommit(() => {
+    counters.addJob(status === "FAILED" ? "failed" : "complete");
+    const facts = { account, domain: domainName, profilesReviewed: Number(record.profilesReviewed) };
+    if (status === "COMPLETED") log.info(facts, "identity resolution has compared what has changed");
+    else log.warn({ ...facts, problem: message }, "identity resolution has not compared all that has changed");
+  });
+};
+
+/** One slice of a job. */
+class ResolutionSlice {
+  readonly #tools: ResolutionTools;
+  readonly #live: LiveJob;
+  readonly #nowMs: number;
+  readonly #signal: AbortSignal;
+  readonly #endsMs = performance.now() + limits.resolutionSliceMs;
+  #job: ResolutionJobRecord;
+
+  constructor(tools: ResolutionTools, live: LiveJob, nowMs: number, signal: AbortSignal) {
+    this.#tools = tools;
+    this.#live = live;
+    this.#nowMs = nowMs;
+    this.#signal = signal;
+    const { record } = live;
+    const status = record.isWhole ? "PREPROCESSING" : "FIND_MATCHING";
+    this.#job = record.status === "PENDING" ? { ...record, status, startMs: BigInt(nowMs) } : record;
+  }
+
+  async carryOut(): Promise<JobOutcome> {
+    const isWhole = (await this.#noteAll()) && (await this.#findMatches());
+    const newJobId = this.#tools.app.ids.hex(32);
+    return { done: true, apply: (transaction) => this.#apply(transaction, isWhole, newJobId) };
+  }
+
+  /** Ends the job, or goes on with the next slice. */
+  async #apply(transaction: Transaction, isWhole: boolean, newJobId: string): Promise<void> {
+    const found = await findLive(transaction, this.#live);
+    if (found === undefined) return;
+    const { app } = this.#tools;
+    const live = { ...found, record: this.#job };
+    const damaged = Number(this.#job.profilesDamaged);
+    const status = damaged > 0 ? "PARTIAL_SUCCESS" : "COMPLETED";
+    const message = damaged > 0 ? `${damaged} profiles cannot be read` : "";
+    if (isWhole) return endJob(this.#tools, transaction, live, status, message, newJobId);
+    putResolutionJob(transaction, live.domainId, live.jobId, live.record);
+    return enqueueResolution(app.jobs, transaction, live.account, { ...live, dueMs: app.clock.now() });
+  }
+
+  /** Notes all profiles as changed, if the job compares all; false: the time is over before. */
+  async #noteAll(): Promise<boolean> {
+    while (this.#job.status === "PREPROCESSING") {
+      if (this.#isOver) return false;
+      await this.#step(async (transaction) => {
+        const ids = await transaction.snapshot.listStored(
+          profiles,
+          { ...rangeAfter(this.#live.domainId, this.#job.afterProfileId), limit: limits.resolutionNotedBatch },
+          (key) => key[1],
+        );
+        for (const id of ids) transaction.put(changedProfiles, [this.#job.resolutionId, id], {});
+        return ids.length < limits.resolutionNotedBatch
+          ? { status: "FIND_MATCHING", afterProfileId: new Uint8Array() }
+          : { afterProfileId: ids.at(-1)! };
+      });
+    }
+    return true;
+  }
+
+  /** Compares the profiles that are noted as changed; false: the time is over before. */
+  async #findMatches(): Promise<boolean> {
+    for (;;) {
+      if (this.#isOver) return false;
+      const range = rangeAfter(this.#job.resolutionId, this.#job.afterProfileId);
+      const found = await this.#tools.app.store.read((reader) =>
+        reader.list(changedProfiles, { ...range, limit: limits.resolutionBatch }),
+      );
+      const ids = found.map(({ key }) => key[1]);
+      await unlessDamaged(
+        ids,
+        (some) => this.#review(some),
+        (error) => this.#leaveDamaged(error),
+      );
+      if (ids.length < limits.resolutionBatch) return true;
+      this.#job = { ...this.#job, afterProfileId: ids.at(-1)! };
+    }
+  }
+
+  #leaveDamaged(error: unknown): void {
+    const { account, domainName } = this.#live;
+    this.#tools.log.error({ err: error, account, domain: domainName }, "a profile cannot be compared: it is damaged");
+    this.#job = { ...this.#job, profilesDamaged: this.#job.profilesDamaged + 1n };
+  }
+
+  async #review(ids: readonly Uint8Array[]): Promise<void> {
+    await this.#step(async (transaction, domain) => {
+      const finder = new MatchFinder(transaction, domain, this.#job.resolutionId, this.#nowMs);
+      for (const id of ids) await finder.review(id);
+      return {
+        afterProfileId: ids.at(-1)!,
+        profilesReviewed: this.#job.profilesReviewed + BigInt(ids.length),
+      };
+    });
+    this.#tools.counters.addProfiles(ids.length);
+  }
+
+  /** Does a part of the work and stores with it how far the job is. */
+  async #step(
+    work: (transaction: Transaction, domain: DomainData) => Promise<Partial<ResolutionJobRecord>>,
+  ): Promise<void> {
+    const { app } = this.#tools;
+    const { domainId, jobId } = this.#live;
+    this.#job = await app.store.transact(
+      async (transaction) => {
+        const domain = await findDomainData(transaction, app.keyring, domainId);
+        if (domain === undefined || (await findLive(transaction, this.#live)) === undefined) throw new JobOver();
+        const job = { ...this.#job, ...(await work(transaction, domain)), updatedMs: BigInt(app.clock.now()) };
+        putResolutionJob(transaction, domainId, jobId, job);
+        return job;
+      },
+      { signal: this.#signal },
+    );
+  }
+
+  get #isOver(): boolean {
+    return performance.now() > this.#endsMs;
+  }
+}
+
+const rangeAfter = (ownerId: Uint8Array, afterId: Uint8Array) => ({
+  prefix: [ownerId] as [Uint8Array],
+  ...(afterId.length > 0 && { after: [ownerId, afterId] as [Uint8Array, Uint8Array] }),
+});
