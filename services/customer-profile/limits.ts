@@ -65,6 +65,8 @@ export const limits = {
   resolutionSharingMax: 21,
   /** Profiles of one match: as many as one call can merge. */
   matchedProfilesMax: 21,
+  /** Matches that a preview of merging looks at. */
+  previewedMatchesMax: 100,
   /** Jobs of identity resolution of one domain that begin in seven days. */
   resolutionsPerWeekMax: 3,
   /** The surest matches of one profile that are kept. */

@@ -10,7 +10,7 @@ import {
   listIntegrations,
   putIntegration,
 } from "./operations/integration.ts";
-import { getMatches } from "./operations/match.ts";
+import { getAutoMergingPreview, getMatches } from "./operations/match.ts";
 import { mergeProfiles } from "./operations/merge.ts";
 import {
   deleteProfileObjectType,
@@ -61,9 +61,10 @@ export const handlers = guarded(
     listAccountIntegrations,
     mergeProfiles,
     getMatches,
+    getAutoMergingPreview,
     getIdentityResolutionJob,
     listIdentityResolutionJobs,
-    ...pending(CustomerProfileService, "getAutoMergingPreview", "getSimilarProfiles", "listRuleBasedMatches"),
+    ...pending(CustomerProfileService, "getSimilarProfiles", "listRuleBasedMatches"),
   },
   guard,
 );

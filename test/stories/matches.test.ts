@@ -1,6 +1,7 @@
 import {
   CreateDomainCommand,
   CreateProfileCommand,
+  GetAutoMergingPreviewCommand,
   GetIdentityResolutionJobCommand,
   GetMatchesCommand,
   ListIdentityResolutionJobsCommand,
@@ -32,6 +33,11 @@ test("a person enables identity resolution with the official SDK, sees when it w
   const shown = await customerProfile.send(new GetIdentityResolutionJobCommand({ ...shop, JobId: job?.JobId }));
   expect(shown.JobStartTime?.getUTCDay()).toBe(1);
   expect(shown.JobStartTime?.toISOString()).toContain("T04:15:00.000Z");
+
+  const Consolidation = { MatchingAttributesList: [["EmailAddress", "LastName"]] };
+  const ConflictResolution = { ConflictResolvingModel: "RECENCY" } as const;
+  const preview = new GetAutoMergingPreviewCommand({ ...shop, Consolidation, ConflictResolution });
+  expect(await customerProfile.send(preview)).toMatchObject({ ...shop, NumberOfProfilesWillBeMerged: 0 });
 
   const [MainProfileId, merged = ""] = ids;
   await customerProfile.send(new MergeProfilesCommand({ ...shop, MainProfileId, ProfileIdsToBeMerged: [merged] }));

@@ -43,7 +43,7 @@ export class ProfileMerge {
 }
 
 /** The path of what is kept together: an address with all its lines, any other path alone. */
-const mergeUnit = (path: string): string => /^(\w*Address)\./.exec(path)?.[1] ?? path;
+export const mergeUnit = (path: string): string => /^(\w*Address)\./.exec(path)?.[1] ?? path;
 
 /** Why a merge is not valid, as a message for its author; undefined if it is. */
 export const findMergeProblem = (

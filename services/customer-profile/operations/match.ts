@@ -1,19 +1,25 @@
 /**
  * Matches. GetMatches refuses, in this order: (1) a page token of another listing, (2) a domain that does not exist,
- * (3) one that does not look for matches. It needs no key of the domain.
+ * (3) one that does not look for matches. It needs no key of the domain. GetAutoMergingPreview refuses (1) settings
+ * that contradict themselves, (2) a domain that does not exist, or whose key cannot be used, (3) as GetMatches.
  */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { MatchRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { compareIds, idBytes, idText } from "../domain/identifier.ts";
+import type { MergingSettings } from "../domain/resolution/auto-merging.ts";
+import { findMergingProblem, isSureEnough, plannedMerges } from "../domain/resolution/auto-merging.ts";
 import { hasResults, isJobExpired } from "../domain/resolution/job-state.ts";
 import { fault } from "../faults.ts";
-import { getDomain } from "../store/domain.ts";
+import { mergedProfile } from "../ingestion/merge-profiles.ts";
+import { limits } from "../limits.ts";
+import { getDomain, openDomain } from "../store/domain.ts";
 import { countMatches, listMatches, profilesOf } from "../store/match.ts";
-import { isProfileUnexpired } from "../store/profile.ts";
+import { findMatchedProfiles, isProfileUnexpired } from "../store/profile.ts";
 import { findResolution } from "../store/resolution.ts";
 import { listResolutionJobs } from "../store/resolution-job.ts";
 
@@ -29,9 +35,7 @@ export const getMatches: Operation<"getMatches"> = async (request, context) => {
 
   return app.store.read(async (reader) => {
     const { domainId } = await getDomain(reader, access.accountId, domainName);
-    const resolution = await findResolution(reader, domainId);
-    if (resolution === undefined) throw fault(ErrorReason.MATCHING_DISABLED, { domain_name: domainName });
-    const { resolutionId } = resolution;
+    const { resolutionId } = await getResolution(reader, domainId, domainName);
     const generatedMs = await findResultsTime(reader, domainId, resolutionId, nowMs);
     if (generatedMs === undefined) return { potentialMatches: 0 };
     const after = page.after === undefined ? undefined : idBytes(page.after);
@@ -46,6 +50,50 @@ export const getMatches: Operation<"getMatches"> = async (request, context) => {
     const potentialMatches = await countMatches(reader, resolutionId);
     return { matches, matchGenerationDate: timestampFromMs(generatedMs), potentialMatches, ...next };
   });
+};
+
+/**
+ * Counts what would be merged of the first matches by identifier, which are a sample, as identifiers are digests.
+ * Repeating it counts the same until a job ends.
+ */
+export const getAutoMergingPreview: Operation<"getAutoMergingPreview"> = async (request, { app, access }) => {
+  const { domainName, consolidation, conflictResolution, minAllowedConfidenceScoreForMerging } = request;
+  const settings: MergingSettings = { consolidation, conflictResolution, minAllowedConfidenceScoreForMerging };
+  const problem = findMergingProblem(settings);
+  if (problem !== undefined) throw fault(ErrorReason.MATCHING_INVALID, { problem });
+  const nowMs = app.clock.now();
+
+  const counts = await app.store.read(async (reader) => {
+    const domain = await openDomain(reader, app.keyring, access.accountId, domainName);
+    const { resolutionId } = await getResolution(reader, domain.id, domainName);
+    const hasBeenFound = (await findResultsTime(reader, domain.id, resolutionId, nowMs)) !== undefined;
+    const sample = hasBeenFound ? await listMatches(reader, resolutionId, undefined, limits.previewedMatchesMax) : [];
+    const turn = new Turn();
+    let [profileCount, mergedCount] = [0, 0];
+    for (const { value } of sample) {
+      if (turn.isOver) await turn.next();
+      const profiles = await findMatchedProfiles(reader, domain, value, nowMs);
+      profileCount += profiles.size;
+      if (!isSureEnough(value.confidenceScore, settings)) continue;
+      const planned = plannedMerges([...profiles.values()].map(mergedProfile), settings);
+      mergedCount += planned.reduce((sum, { others }) => sum + others.length, 0);
+    }
+    return { matchCount: sample.length, profileCount, mergedCount };
+  });
+
+  return {
+    domainName,
+    numberOfMatchesInSample: BigInt(counts.matchCount),
+    numberOfProfilesInSample: BigInt(counts.profileCount),
+    numberOfProfilesWillBeMerged: BigInt(counts.mergedCount),
+  };
+};
+
+/** The identity resolution of a domain. Throws MATCHING_DISABLED. */
+const getResolution = async (reader: Reader, domainId: Uint8Array, domainName: string) => {
+  const resolution = await findResolution(reader, domainId);
+  if (resolution === undefined) throw fault(ErrorReason.MATCHING_DISABLED, { domain_name: domainName });
+  return resolution;
 };
 
 /** When the last job of a resolution ended that has found what it could; undefined: none has, or it has expired. */

@@ -6,14 +6,14 @@
 import type { FieldSourceProfileIds } from "../../../gen/quartet/customerprofile/v1/match_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";
-import { idBytes, idText } from "../domain/identifier.ts";
-import { findMergeProblem, ProfileMerge } from "../domain/merge.ts";
+import { idBytes } from "../domain/identifier.ts";
+import { findMergeProblem } from "../domain/merge.ts";
 import { addressFields, attributesPrefix, engagementPreferencesPath, textFields } from "../domain/profile-fields.ts";
 import { fault } from "../faults.ts";
-import { amountsTogether, moveObjects } from "../ingestion/move-objects.ts";
-import { expiryIn, openDomain } from "../store/domain.ts";
+import { mergeInto } from "../ingestion/merge-profiles.ts";
+import { openDomain } from "../store/domain.ts";
 import type { StoredProfile } from "../store/profile.ts";
-import { getProfile, refuseTooLarge, removeProfile, replaceProfile } from "../store/profile.ts";
+import { getProfile } from "../store/profile.ts";
 
 /** Merges profiles into the main one and deletes them. It cannot be undone; repeating the call fails. */
 export const mergeProfiles: Operation<"mergeProfiles"> = async (request, { app, access }) => {
@@ -26,28 +26,14 @@ export const mergeProfiles: Operation<"mergeProfiles"> = async (request, { app, 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, access.accountId, domainName);
     const main = await getProfile(transaction, domain, idBytes(mainProfileId), nowMs);
-    const merge = new ProfileMerge(mergedProfile(main), sources);
     const others: StoredProfile[] = [];
-    for (const id of profileIdsToBeMerged) {
-      const other = await getProfile(transaction, domain, idBytes(id), nowMs);
-      others.push(other);
-      merge.add(mergedProfile(other));
-    }
-    const objects = amountsTogether([main, ...others]);
-    const state = merge.stateAt(nowMs);
-    refuseTooLarge(state);
-    const movedExpireMs = await moveObjects(transaction, domain, main, others);
-    for (const other of others) await removeProfile(transaction, domain.id, other.id);
-    const expireMs = Math.max(expiryIn(domain, nowMs), movedExpireMs);
-    await replaceProfile(transaction, domain, main, state, { expireMs, objects });
+    for (const id of profileIdsToBeMerged) others.push(await getProfile(transaction, domain, idBytes(id), nowMs));
+    await mergeInto(transaction, domain, main, others, sources, nowMs);
     transaction.afterCommit(() => app.compaction.request());
   });
 
   return { message: "OK" };
 };
-
-/** The profile under the identifier by which the request's field sources name it. */
-const mergedProfile = ({ id, state }: StoredProfile) => ({ id: idText(id), state });
 
 /** For each field with a named source, the profile whose value is kept. */
 const sourcesOf = (named: FieldSourceProfileIds | undefined): ReadonlyMap<string, string> => {

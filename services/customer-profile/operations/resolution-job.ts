@@ -28,6 +28,7 @@ export const getIdentityResolutionJob: Operation<"getIdentityResolutionJob"> = (
     return {
       ...jobItem(domainName, jobId, record),
       lastUpdatedAt: timestampFromMs(Number(record.updatedMs)),
+      ...(record.autoMerging !== undefined && { autoMerging: record.autoMerging }),
       ...(expireMs !== undefined && { jobExpirationTime: timestampFromMs(expireMs) }),
     };
   });
@@ -62,6 +63,6 @@ const jobItem = (domainName: string, jobId: string, record: ResolutionJobRecord)
   jobStats: {
     numberOfProfilesReviewed: record.profilesReviewed,
     numberOfMatchesFound: record.matchesFound,
-    numberOfMergesDone: 0n,
+    numberOfMergesDone: record.mergesDone,
   },
 });

@@ -21,6 +21,20 @@ export const findMatchProfile = (
   profileId: Uint8Array,
 ): Promise<MatchProfileRecord | undefined> => reader.get(matchProfiles, [resolutionId, profileId]);
 
+/** A match; undefined if it does not exist any more. */
+export const findMatch = (
+  reader: Reader,
+  resolutionId: Uint8Array,
+  matchId: Uint8Array,
+): Promise<MatchRecord | undefined> => reader.get(matches, [resolutionId, matchId]);
+
+export const putMatch = (
+  transaction: Transaction,
+  resolutionId: Uint8Array,
+  matchId: Uint8Array,
+  match: MatchRecord,
+): void => transaction.put(matches, [resolutionId, matchId], match);
+
 /** The profiles of a match, by identifier. */
 export const profilesOf = ({ profileIds }: MatchRecord): Uint8Array[] => splitBytes(profileIds, idBytesLength);
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 
-import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { MatchRecord, ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
@@ -15,6 +15,7 @@ import { changeTotal, noAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
 import { addKeysOfNew, digestOf, joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
 import { erasedKeys, expiries, profileSeeds, profiles } from "./layout.ts";
+import { profilesOf } from "./match.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
 import { forgetProfile, noteChange } from "./resolution.ts";
@@ -60,6 +61,21 @@ export const findProfileEvenExpired = async (
   if (record === undefined) return undefined;
   const key = domain.keys.openProfileKey(id, (await reader.get(profileSeeds, [domain.id, id]))?.seed);
   return { id, record, key, state: decodeProfile(unseal(key, associatedData(domain.id, id), record.content)) };
+};
+
+/** The profiles of a match that have not expired, by identifier. */
+export const findMatchedProfiles = async (
+  reader: Reader,
+  domain: DomainData,
+  match: MatchRecord,
+  nowMs: number,
+): Promise<Map<string, StoredProfile>> => {
+  const found = new Map<string, StoredProfile>();
+  for (const id of profilesOf(match)) {
+    const profile = await findProfile(reader, domain, id, nowMs);
+    if (profile !== undefined) found.set(idText(id), profile);
+  }
+  return found;
 };
 
 /** Whether a profile exists and has not expired. */

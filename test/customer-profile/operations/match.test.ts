@@ -108,3 +108,42 @@ describe("getMatches", () => {
     expect(await refusalOf(client.getMatches({ domainName: "plain" }))).toBe(refusal);
   });
 });
+
+describe("getAutoMergingPreview", () => {
+  const sol = { emailAddress: "a@x.org", lastName: "Sol" };
+  const request = {
+    domainName: "shop",
+    consolidation: { matchingAttributesList: [{ items: ["EmailAddress", "LastName"] }, { items: ["PhoneNumber"] }] },
+    conflictResolution: { conflictResolvingModel: "RECENCY" },
+  };
+  const sample = (matches: bigint, profiles: bigint, merged: bigint) => ({
+    numberOfMatchesInSample: matches,
+    numberOfProfilesInSample: profiles,
+    numberOfProfilesWillBeMerged: merged,
+  });
+
+  test("counts what a job would merge, and merges nothing", async () => {
+    const { client, add, passWeek, found } = await startResolving();
+    expect(await client.getAutoMergingPreview(request)).toMatchObject(sample(0n, 0n, 0n));
+    await add(sol, sol, sol, { emailAddress: "a@x.org" }, { phoneNumber: "112233" }, { phoneNumber: "112233" });
+    await passWeek();
+    expect(await client.getAutoMergingPreview(request)).toMatchObject({ domainName: "shop", ...sample(2n, 6n, 3n) });
+    const strict = { ...request, minAllowedConfidenceScoreForMerging: 0.7 };
+    expect(await client.getAutoMergingPreview(strict)).toMatchObject(sample(2n, 6n, 2n));
+    expect(await found()).toHaveLength(2);
+  });
+
+  test("refuses, in this order", async () => {
+    const { client } = await startResolving({ enabled: false });
+    const source = { ...request, domainName: "none", conflictResolution: { conflictResolvingModel: "SOURCE" } };
+    expect(await refusalOf(client.getAutoMergingPreview(source))).toBe(
+      "MATCHING_INVALID: The matching settings are not valid: ConflictResolution by SOURCE needs a SourceName",
+    );
+    expect(await refusalOf(client.getAutoMergingPreview({ ...request, domainName: "none" }))).toBe(
+      "DOMAIN_NOT_FOUND: Domain none does not exist",
+    );
+    expect(await refusalOf(client.getAutoMergingPreview(request))).toBe(
+      "MATCHING_DISABLED: Identity resolution is not enabled in domain shop",
+    );
+  });
+});

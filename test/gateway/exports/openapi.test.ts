@@ -72,11 +72,7 @@ describe("an OpenAPI document", () => {
 
   test("marks the operations that are not offered", () => {
     const marked = operationsOf(profiles as Document).filter((operation) => !operation["x-quartet-offered"]);
-    expect(marked.map(({ operationId }) => operationId)).toEqual([
-      "GetAutoMergingPreview",
-      "GetSimilarProfiles",
-      "ListRuleBasedMatches",
-    ]);
+    expect(marked.map(({ operationId }) => operationId)).toEqual(["GetSimilarProfiles", "ListRuleBasedMatches"]);
   });
 
   test.each(exported)("of $api holds the schema of OpenAPI 3.1", async ({ document }) => {

@@ -126,6 +126,12 @@ def test_boto3_asks_for_matches(client_of, unique):
     [job] = client.list_identity_resolution_jobs(DomainName=f"match-{unique}")["IdentityResolutionJobsList"]
     shown = client.get_identity_resolution_job(DomainName=f"match-{unique}", JobId=job["JobId"])
     assert (shown["Status"], shown["JobStartTime"].strftime("%A %H:%M")) == ("PENDING", "Sunday 03:30")
+    preview = client.get_auto_merging_preview(
+        DomainName=f"match-{unique}",
+        Consolidation={"MatchingAttributesList": [["EmailAddress"]]},
+        ConflictResolution={"ConflictResolvingModel": "RECENCY"},
+    )
+    assert preview["NumberOfMatchesInSample"] == 0
     client.update_domain(DomainName=f"match-{unique}", Matching={"Enabled": False})
     with pytest.raises(botocore.exceptions.ClientError) as refusal:
         client.get_matches(DomainName=f"match-{unique}")

@@ -2917,7 +2917,7 @@ export type GetAutoMergingPreviewResponse = Message<"quartet.customerprofile.v1.
   numberOfProfilesInSample?: bigint | undefined;
 
   /**
-   * Profiles that would be merged with others. Always set.
+   * Profiles that would be merged into others. Always set.
    *
    * @generated from field: optional int64 number_of_profiles_will_be_merged = 4;
    */

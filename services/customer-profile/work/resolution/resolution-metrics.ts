@@ -6,9 +6,18 @@ const jobOutcomes = ["complete", "failed"] as const;
 export class ResolutionCounters {
   readonly jobs = new Map<(typeof jobOutcomes)[number], number>(jobOutcomes.map((outcome) => [outcome, 0]));
   #profiles = 0;
+  #merges = 0;
 
   get profiles(): number {
     return this.#profiles;
+  }
+
+  get merges(): number {
+    return this.#merges;
+  }
+
+  addMerges(count: number): void {
+    this.#merges += count;
   }
 
   addProfiles(count: number): void {
@@ -27,6 +36,12 @@ export const resolutionMetrics = (metrics: Metrics, counters: ResolutionCounters
     help: "Profiles that identity resolution has compared with others.",
     type: "counter",
     read: () => [{ labels: {}, value: counters.profiles }],
+  });
+  metrics.add({
+    name: "resolution_merges_total",
+    help: "Profiles that identity resolution has merged into others.",
+    type: "counter",
+    read: () => [{ labels: {}, value: counters.merges }],
   });
   metrics.add({
     name: "resolution_jobs_total",

@@ -2,7 +2,7 @@
  * Carries out the weekly jobs of identity resolution, a slice of a few seconds by each run of a queued job, so that
  * accounts take turns and a stop waits for no more than a slice. What was done is stored with how far the job is, so a
  * slice begins where the last one has ended, also after a crash. The first job of a domain notes all its profiles as
- * changed; each job compares those that are noted when it comes to them, once.
+ * changed; each job compares those that are noted when it comes to them, once, and then merges if the domain has it so.
  */
 import type { ResolutionJobRecord } from "../../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { JobHandler, JobOutcome, JobPolicy } from "../../../kit/jobs/jobs.ts";
@@ -14,11 +14,11 @@ import type { Application } from "../../application.ts";
 import { idBytes } from "../../domain/identifier.ts";
 import { isJobExpired } from "../../domain/resolution/job-state.ts";
 import { limits } from "../../limits.ts";
-import type { DomainData } from "../../store/domain.ts";
-import { findDomain, findDomainData } from "../../store/domain.ts";
+import type { OpenDomain } from "../../store/domain.ts";
+import { findDomain, openDomain } from "../../store/domain.ts";
 import { profiles } from "../../store/layout.ts";
 import { changedProfiles } from "../../store/layout-resolution.ts";
-import { countMatches } from "../../store/match.ts";
+import { countMatches, listMatches } from "../../store/match.ts";
 import { findResolution } from "../../store/resolution.ts";
 import {
   findResolutionJob,
@@ -26,8 +26,9 @@ import {
   putResolutionJob,
   removeResolutionJob,
 } from "../../store/resolution-job.ts";
-import { unlessDamaged } from "../damage.ts";
+import { isDamage, unlessDamaged } from "../damage.ts";
 import { MatchFinder } from "./find-matches.ts";
+import { isTooLarge, MatchMerger } from "./merge-matches.ts";
 import { endedJob, enqueueResolution, planJob, runOfJob } from "./resolution-job.ts";
 import type { ResolutionCounters } from "./resolution-metrics.ts";
 
@@ -143,7 +144,7 @@ class ResolutionSlice {
   }
 
   async carryOut(): Promise<JobOutcome> {
-    const isWhole = (await this.#noteAll()) && (await this.#findMatches());
+    const isWhole = (await this.#noteAll()) && (await this.#findMatches()) && (await this.#mergeMatches());
     const newJobId = this.#tools.app.ids.hex(32);
     return { done: true, apply: (transaction) => this.#apply(transaction, isWhole, newJobId) };
   }
@@ -154,9 +155,8 @@ class ResolutionSlice {
     if (found === undefined) return;
     const { app } = this.#tools;
     const live = { ...found, record: this.#job };
-    const damaged = Number(this.#job.profilesDamaged);
-    const status = damaged > 0 ? "PARTIAL_SUCCESS" : "COMPLETED";
-    const message = damaged > 0 ? `${damaged} profiles cannot be read` : "";
+    const message = leftOutOf(this.#job);
+    const status = message === "" ? "COMPLETED" : "PARTIAL_SUCCESS";
     if (isWhole) return endJob(this.#tools, transaction, live, status, message, newJobId);
     putResolutionJob(transaction, live.domainId, live.jobId, live.record);
     return enqueueResolution(app.jobs, transaction, live.account, { ...live, dueMs: app.clock.now() });
@@ -169,13 +169,13 @@ class ResolutionSlice {
       await this.#step(async (transaction) => {
         const ids = await transaction.snapshot.listStored(
           profiles,
-          { ...rangeAfter(this.#live.domainId, this.#job.afterProfileId), limit: limits.resolutionNotedBatch },
+          { ...rangeAfter(this.#live.domainId, this.#job.afterId), limit: limits.resolutionNotedBatch },
           (key) => key[1],
         );
         for (const id of ids) transaction.put(changedProfiles, [this.#job.resolutionId, id], {});
         return ids.length < limits.resolutionNotedBatch
-          ? { status: "FIND_MATCHING", afterProfileId: new Uint8Array() }
-          : { afterProfileId: ids.at(-1)! };
+          ? { status: "FIND_MATCHING", afterId: new Uint8Array() }
+          : { afterId: ids.at(-1)! };
       });
     }
     return true;
@@ -183,9 +183,9 @@ class ResolutionSlice {
 
   /** Compares the profiles that are noted as changed; false: the time is over before. */
   async #findMatches(): Promise<boolean> {
-    for (;;) {
+    while (this.#job.status === "FIND_MATCHING") {
       if (this.#isOver) return false;
-      const range = rangeAfter(this.#job.resolutionId, this.#job.afterProfileId);
+      const range = rangeAfter(this.#job.resolutionId, this.#job.afterId);
       const found = await this.#tools.app.store.read((reader) =>
         reader.list(changedProfiles, { ...range, limit: limits.resolutionBatch }),
       );
@@ -195,14 +195,68 @@ class ResolutionSlice {
         (some) => this.#review(some),
         (error) => this.#leaveDamaged(error),
       );
-      if (ids.length < limits.resolutionBatch) return true;
-      this.#job = { ...this.#job, afterProfileId: ids.at(-1)! };
+      if (ids.length < limits.resolutionBatch) await this.#beginMerging();
+      else this.#job = { ...this.#job, afterId: ids.at(-1)! };
+    }
+    return true;
+  }
+
+  async #beginMerging(): Promise<void> {
+    const { account, domainName } = this.#live;
+    const domain = await this.#tools.app.store.read((reader) => findDomain(reader, account, domainName));
+    const settings = domain?.matching?.autoMerging;
+    const autoMerging = settings?.enabled === true ? settings : undefined;
+    this.#job = { ...this.#job, status: "MERGING", afterId: new Uint8Array(), autoMerging };
+  }
+
+  /** Merges what was found, if the domain has it so; false: the time is over before. */
+  async #mergeMatches(): Promise<boolean> {
+    const { autoMerging, resolutionId } = this.#job;
+    if (autoMerging === undefined) return true;
+    const merger = new MatchMerger(autoMerging, resolutionId, this.#nowMs);
+    for (;;) {
+      const after = this.#job.afterId.length === 0 ? undefined : this.#job.afterId;
+      const found = await this.#tools.app.store.read((reader) =>
+        listMatches(reader, resolutionId, after, limits.resolutionNotedBatch),
+      );
+      for (const { key, value } of found) {
+        if (this.#isOver) return false;
+        if (merger.isToBeTried(value)) await this.#mergeMatch(merger, key[1]);
+        this.#job = { ...this.#job, afterId: key[1] };
+      }
+      if (found.length < limits.resolutionNotedBatch) return true;
+    }
+  }
+
+  /** Merges profiles of a match, each merge in a transaction of its own, because they may have many objects. */
+  async #mergeMatch(merger: MatchMerger, matchId: Uint8Array): Promise<void> {
+    const { app, counters } = this.#tools;
+    try {
+      let merged = 0;
+      do {
+        await this.#step(async (transaction, domain) => {
+          merged = await merger.mergeFirst(transaction, domain, matchId);
+          if (merged > 0) transaction.afterCommit(() => app.compaction.request());
+          return { mergesDone: this.#job.mergesDone + BigInt(merged) };
+        });
+        counters.addMerges(merged);
+      } while (merged > 0);
+    } catch (error) {
+      if (isDamage(error)) return this.#leaveDamaged(error);
+      if (!isTooLarge(error)) throw error;
+      await this.#step(async (transaction) => {
+        await merger.noteTried(transaction, matchId);
+        return { matchesTooLarge: this.#job.matchesTooLarge + 1n };
+      });
     }
   }
 
   #leaveDamaged(error: unknown): void {
     const { account, domainName } = this.#live;
-    this.#tools.log.error({ err: error, account, domain: domainName }, "a profile cannot be compared: it is damaged");
+    this.#tools.log.error(
+      { err: error, account, domain: domainName },
+      "a profile cannot be compared or merged: it is damaged",
+    );
     this.#job = { ...this.#job, profilesDamaged: this.#job.profilesDamaged + 1n };
   }
 
@@ -211,7 +265,7 @@ class ResolutionSlice {
       const finder = new MatchFinder(transaction, domain, this.#job.resolutionId, this.#nowMs);
       for (const id of ids) await finder.review(id);
       return {
-        afterProfileId: ids.at(-1)!,
+        afterId: ids.at(-1)!,
         profilesReviewed: this.#job.profilesReviewed + BigInt(ids.length),
       };
     });
@@ -220,14 +274,14 @@ class ResolutionSlice {
 
   /** Does a part of the work and stores with it how far the job is. */
   async #step(
-    work: (transaction: Transaction, domain: DomainData) => Promise<Partial<ResolutionJobRecord>>,
+    work: (transaction: Transaction, domain: OpenDomain) => Promise<Partial<ResolutionJobRecord>>,
   ): Promise<void> {
     const { app } = this.#tools;
-    const { domainId, jobId } = this.#live;
+    const { domainId, jobId, account, domainName } = this.#live;
     this.#job = await app.store.transact(
       async (transaction) => {
-        const domain = await findDomainData(transaction, app.keyring, domainId);
-        if (domain === undefined || (await findLive(transaction, this.#live)) === undefined) throw new JobOver();
+        if ((await findLive(transaction, this.#live)) === undefined) throw new JobOver();
+        const domain = await openDomain(transaction, app.keyring, account, domainName);
         const job = { ...this.#job, ...(await work(transaction, domain)), updatedMs: BigInt(app.clock.now()) };
         putResolutionJob(transaction, domainId, jobId, job);
         return job;
@@ -240,6 +294,13 @@ class ResolutionSlice {
     return performance.now() > this.#endsMs;
   }
 }
+
+/** What a job has left out, in words. */
+const leftOutOf = ({ profilesDamaged, matchesTooLarge }: ResolutionJobRecord): string =>
+  [
+    ...(profilesDamaged > 0n ? [`profiles that cannot be read: ${profilesDamaged}`] : []),
+    ...(matchesTooLarge > 0n ? [`matches that are too large to be merged: ${matchesTooLarge}`] : []),
+  ].join("; ");
 
 const rangeAfter = (ownerId: Uint8Array, afterId: Uint8Array) => ({
   prefix: [ownerId] as [Uint8Array],

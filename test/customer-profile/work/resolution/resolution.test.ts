@@ -176,7 +176,7 @@ describe("a job of identity resolution", () => {
     expect(await second.found()).toEqual([[together(ids[0], ids.at(-2)), 0.8]]);
     expect((await jobsOf(second))[1]).toMatchObject({
       status: "PARTIAL_SUCCESS",
-      message: "1 profiles cannot be read",
+      message: "profiles that cannot be read: 1",
     });
   });
 
