@@ -67,7 +67,7 @@ export const listDomains = (
 ): Promise<Entry<readonly [string, string], DomainRecord>[]> =>
   reader.list(domains, {
     prefix: [accountId],
-    ...(afterName === undefined ? {} : { after: [accountId, afterName] as const }),
+    after: afterName === undefined ? undefined : [accountId, afterName],
     limit,
   });
 

@@ -13,8 +13,7 @@ export const listFlows = (
   reader: Reader,
   after: readonly [Uint8Array, string] | undefined,
   limit: number,
-): Promise<Entry<readonly [Uint8Array, string], FlowRecord>[]> =>
-  reader.list(flows, { limit, ...(after !== undefined && { after }) });
+): Promise<Entry<readonly [Uint8Array, string], FlowRecord>[]> => reader.list(flows, { limit, after });
 
 /** Stores how far a flow is. */
 export const putFlow = (

@@ -30,7 +30,7 @@ export const listIntegrations = (
 ): Promise<Entry<readonly [Uint8Array, string], IntegrationRecord>[]> =>
   reader.list(integrations, {
     prefix: [domainId],
-    ...(afterUri === undefined ? {} : { after: [domainId, afterUri] as const }),
+    after: afterUri === undefined ? undefined : [domainId, afterUri],
     limit,
   });
 
@@ -44,7 +44,7 @@ export const listDomainsWithAddress = async (
 ): Promise<string[]> => {
   const entries = await reader.list(integrationsByAddress, {
     prefix: [accountId, uri],
-    ...(afterDomainName === undefined ? {} : { after: [accountId, uri, afterDomainName] as const }),
+    after: afterDomainName === undefined ? undefined : [accountId, uri, afterDomainName],
     limit,
   });
   return entries.map(({ key }) => key[2]);

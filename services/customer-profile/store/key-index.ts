@@ -126,7 +126,7 @@ export const listHolders = async (
 ): Promise<Uint8Array[]> => {
   const entries = await reader.list(keyHolders, {
     prefix: [domainId, digest],
-    ...(afterProfileId === undefined ? {} : { after: [domainId, digest, afterProfileId] as const }),
+    after: afterProfileId === undefined ? undefined : [domainId, digest, afterProfileId],
     limit,
   });
   return entries.map(({ key }) => key[2]);

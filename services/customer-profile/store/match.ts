@@ -57,7 +57,7 @@ export const listMatches = (
 ): Promise<Entry<readonly [Uint8Array, Uint8Array], MatchRecord>[]> =>
   reader.list(matches, {
     prefix: [resolutionId],
-    ...(afterMatchId === undefined ? {} : { after: [resolutionId, afterMatchId] as const }),
+    after: afterMatchId === undefined ? undefined : [resolutionId, afterMatchId],
     limit,
   });
 

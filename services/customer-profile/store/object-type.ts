@@ -30,7 +30,7 @@ export const listObjectTypes = (
 ): Promise<Entry<readonly [Uint8Array, string], ObjectTypeRecord>[]> =>
   reader.list(objectTypes, {
     prefix: [domainId],
-    ...(afterName === undefined ? {} : { after: [domainId, afterName] as const }),
+    after: afterName === undefined ? undefined : [domainId, afterName],
     limit,
   });
 

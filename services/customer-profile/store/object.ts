@@ -57,7 +57,7 @@ export const objectsAfter = async function* (
 ): AsyncGenerator<{ objectKey: Uint8Array; record: ObjectRecord }, void> {
   for await (const { key, value } of reader.range(objects, {
     prefix: [domainId, profileId, typeId],
-    ...(afterObjectKey === undefined ? {} : { after: [domainId, profileId, typeId, afterObjectKey] as const }),
+    after: afterObjectKey === undefined ? undefined : [domainId, profileId, typeId, afterObjectKey],
   }))
     yield { objectKey: key[3], record: value };
 };

@@ -58,10 +58,10 @@ interface Removal<Key> {
 const dueRange = <Key>(
   nowMs: number,
   after: Key | undefined,
-): { readonly through: [number]; readonly limit: number; readonly after?: Key } => ({
+): { readonly through: [number]; readonly limit: number; readonly after: Key | undefined } => ({
   through: [nowMs],
   limit: limits.expiryBatch,
-  ...(after !== undefined && { after }),
+  after,
 });
 
 /** Removes each profile in a transaction of its own, because a profile may have many objects and keys. */

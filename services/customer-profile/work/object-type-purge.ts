@@ -54,7 +54,7 @@ export const purgeObjectType = async (
   let after: PlaceKey | undefined;
   for (let isLast = false; !isLast;) {
     signal.throwIfAborted();
-    const range = { prefix: [domainId, typeId] as [Uint8Array, Uint8Array], limit, ...(after && { after }) };
+    const range = { prefix: [domainId, typeId] as [Uint8Array, Uint8Array], limit, after };
     const found = await store.read((reader) => Array.fromAsync(walkTable(reader, objectPlaces, range)));
     const places = found.map(({ key }) => key);
     await unlessDamaged(places, detach, () => (hasDamage = true));

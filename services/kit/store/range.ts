@@ -14,8 +14,8 @@ export interface RangeOptions<K extends KeyTuple> {
   readonly textPrefix?: boolean;
   /** Begins at the first key with these parts, or the next one. */
   readonly from?: KeyPrefix<K>;
-  /** Begins after every key with these parts. */
-  readonly after?: KeyPrefix<K>;
+  /** Begins after every key with these parts; undefined: with the first of the range. */
+  readonly after?: KeyPrefix<K> | undefined;
   /** Begins after every key with these parts, the last of which is the beginning of a text: skips a common prefix. */
   readonly past?: KeyPrefix<K>;
   /** Ends before the first key with these parts. */

@@ -34,7 +34,7 @@ export const listApplications = async (
 ): Promise<ApplicationRecord[]> => {
   const found = await reader.list(applications, {
     prefix: [environmentId],
-    ...(afterId === undefined ? {} : { after: [environmentId, afterId] as const }),
+    after: afterId === undefined ? undefined : [environmentId, afterId],
     limit,
   });
   return found.map(({ value }) => value);

@@ -25,7 +25,7 @@ export const listOwnedIds = async (
 ): Promise<string[]> => {
   const found = await reader.list(environmentsByOwner, {
     prefix: [accountId],
-    ...(afterId === undefined ? {} : { after: [accountId, afterId] as const }),
+    after: afterId === undefined ? undefined : [accountId, afterId],
     limit,
   });
   return found.map(({ key }) => key[1]);
@@ -43,7 +43,7 @@ export const listNamedIds = async (
     [accountId, everyAccount].map((account) =>
       reader.list(environmentShares, {
         prefix: [account],
-        ...(afterId === undefined ? {} : { after: [account, afterId] as const }),
+        after: afterId === undefined ? undefined : [account, afterId],
         limit,
       }),
     ),
@@ -78,7 +78,7 @@ export const listVpcs = (
 ): Promise<Entry<readonly [string, string], EnvironmentVpcRecord>[]> =>
   reader.list(environmentVpcs, {
     prefix: [environmentId],
-    ...(afterVpcId === undefined ? {} : { after: [environmentId, afterVpcId] as const }),
+    after: afterVpcId === undefined ? undefined : [environmentId, afterVpcId],
     limit,
   });
 

@@ -36,7 +36,7 @@ export const listRoutes = async (
 ): Promise<RouteRecord[]> => {
   const found = await reader.list(routes, {
     prefix: [environmentId, applicationId],
-    ...(afterId === undefined ? {} : { after: [environmentId, applicationId, afterId] as const }),
+    after: afterId === undefined ? undefined : [environmentId, applicationId, afterId],
     limit,
   });
   return found.map(({ value }) => value);

@@ -37,7 +37,7 @@ export const listServices = async (
 ): Promise<ServiceRecord[]> => {
   const found = await reader.list(services, {
     prefix: [environmentId, applicationId],
-    ...(afterId === undefined ? {} : { after: [environmentId, applicationId, afterId] as const }),
+    after: afterId === undefined ? undefined : [environmentId, applicationId, afterId],
     limit,
   });
   return found.map(({ value }) => value);

@@ -304,5 +304,5 @@ const leftOutOf = ({ profilesDamaged, matchesTooLarge }: ResolutionJobRecord): s
 
 const rangeAfter = (ownerId: Uint8Array, afterId: Uint8Array) => ({
   prefix: [ownerId] as [Uint8Array],
-  ...(afterId.length > 0 && { after: [ownerId, afterId] as [Uint8Array, Uint8Array] }),
+  after: afterId.length === 0 ? undefined : ([ownerId, afterId] as [Uint8Array, Uint8Array]),
 });
