@@ -156,26 +156,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     accounts: options.accounts,
     region: options.region ?? "us-east-1",
   };
-  const startWork = () => {
-    for (const table of [searchKeys, objectPlaces])
-      store
-        .knowKeys(table)
-        .catch((error: unknown) => log.warn({ err: error, table: table.name }, "absent keys are looked for on disk"));
-    jobs.start();
-    compaction.request();
-    const expiry = { store, clock, compaction, keyring, log };
-    return [
-      startRewrapping({ keyring: rootKeyring, keys: wrappedDomainKeys(store, keyring), clock, log }),
-      startRewrapping({ keyring: rootKeyring, keys: wrappedTypeKeys(store, keyring), clock, log }),
-      runPeriodically({
-        clock,
-        log,
-        intervalMs: limits.expiryIntervalMs,
-        tasks: { removeExpired: (signal) => removeExpired(expiry, signal) },
-      }),
-    ];
-  };
-  const stopsOfWork = works ? startWork() : [];
+  const stopsOfWork = works ? startWork(app, rootKeyring, log) : [];
 
   return {
     app,
@@ -188,6 +169,31 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       await sender.close();
     },
   };
+};
+
+/** Starts the work that is done all the time; returns what ends its periodic parts. */
+const startWork = (
+  { store, clock, keyring, jobs, compaction }: Application,
+  rootKeyring: Keyring,
+  log: Logger,
+): readonly (() => Promise<void>)[] => {
+  for (const table of [searchKeys, objectPlaces])
+    store
+      .knowKeys(table)
+      .catch((error: unknown) => log.warn({ err: error, table: table.name }, "absent keys are looked for on disk"));
+  jobs.start();
+  compaction.request();
+  const expiry = { store, clock, compaction, keyring, log };
+  return [
+    startRewrapping({ keyring: rootKeyring, keys: wrappedDomainKeys(store, keyring), clock, log }),
+    startRewrapping({ keyring: rootKeyring, keys: wrappedTypeKeys(store, keyring), clock, log }),
+    runPeriodically({
+      clock,
+      log,
+      intervalMs: limits.expiryIntervalMs,
+      tasks: { removeExpired: (signal) => removeExpired(expiry, signal) },
+    }),
+  ];
 };
 
 /** Where no buckets are reached, no flow begins. */

@@ -109,34 +109,16 @@ export const openRefactoringWorkspace = async (
     privateAuthorities,
     log,
   });
-  const upstreams = new Upstreams(network, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
-  const { functionsUrl, functionsKey = { accessKeyId: "", secretAccessKey: "" } } = options;
-  const { region } = arnPrefix;
-  const functionsEndpoint = functionsUrl === "" ? undefined : { ...functionsKey, url: functionsUrl, region };
-  // The operator chose the address of functions, so the rules for services do not hold for it.
-  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
-  const functionApi = new FunctionApi({ endpoint: functionsEndpoint, client: new ServiceClient(sender, clock) });
-  const functionUpstreams = new Upstreams(directNetwork(resolve), clock, {
-    ...defaultUpstreamLimits,
-    ...options.upstreamLimits,
-  });
+  const upstreams = new Upstreams(network, clock, upstreamLimitsOf(options));
   const proxyLimits = { ...defaultProxyLimits, ...options.proxyLimits };
-  const functions = new FunctionCaller({
-    endpoint: functionsEndpoint,
-    upstreams: functionUpstreams,
-    clock,
-    bytesMax: proxyLimits.functionBytesMax,
-    callsMax: proxyLimits.functionCallsMax,
-    callMsMax: proxyLimits.functionCallMs,
-    stallMsMax: proxyLimits.clientStallMs,
-  });
+  const functions = openFunctions(options, proxyLimits);
   const findPrivateLink = ({ ownerAccountId, vpcId }: ApplicationRecord) => privateLinks[`${ownerAccountId}/${vpcId}`];
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
     readPlan(store, findPrivateLink, environmentId, applicationId),
   );
-  const health = { network, functions: functionApi, limits: options.healthLimits };
+  const health = { network, functions: functions.api, limits: options.healthLimits };
   const functionPermissions = new FunctionPermissions({
-    functions: functionApi,
+    functions: functions.api,
     prefix: arnPrefix,
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
   });
@@ -145,7 +127,7 @@ export const openRefactoringWorkspace = async (
     clock,
     findPrivateLink,
     permissions: functionPermissions,
-    permit: (permission, signal) => functionApi.permit(permission, signal),
+    permit: (permission, signal) => functions.api.permit(permission, signal),
     check: (endpoint, signal) => checkHealth(endpoint, health, signal),
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
     onChange: (name) => proxiedApplications.refresh(name),
@@ -181,7 +163,7 @@ export const openRefactoringWorkspace = async (
     listen: options.proxyListen,
     routes: proxiedApplications,
     upstreams,
-    functions,
+    functions: functions.caller,
     ids,
     log,
     limits: proxyLimits,
@@ -215,7 +197,35 @@ export const openRefactoringWorkspace = async (
     proxy,
     async stop(graceMs = 0) {
       await Promise.all([stopSweep(), proxy.stop(graceMs), jobs.stop(graceMs)]);
-      await Promise.all([upstreams.close(), functionUpstreams.close(), sender.close()]);
+      await Promise.all([upstreams.close(), functions.close()]);
     },
   };
 };
+
+/** The ways to functions: the API with their policies, and the calls of the proxy. */
+const openFunctions = (options: RefactoringWorkspaceOptions, proxyLimits: ProxyLimits) => {
+  const { clock, functionsUrl, functionsKey = { accessKeyId: "", secretAccessKey: "" } } = options;
+  const { region } = options.arnPrefix;
+  const endpoint = functionsUrl === "" ? undefined : { ...functionsKey, url: functionsUrl, region };
+  // The operator chose the address of functions, so the rules for services do not hold for it.
+  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
+  const upstreams = new Upstreams(directNetwork(options.resolve ?? systemLookup), clock, upstreamLimitsOf(options));
+  return {
+    api: new FunctionApi({ endpoint, client: new ServiceClient(sender, clock) }),
+    caller: new FunctionCaller({
+      endpoint,
+      upstreams,
+      clock,
+      bytesMax: proxyLimits.functionBytesMax,
+      callsMax: proxyLimits.functionCallsMax,
+      callMsMax: proxyLimits.functionCallMs,
+      stallMsMax: proxyLimits.clientStallMs,
+    }),
+    close: () => Promise.all([upstreams.close(), sender.close()]),
+  };
+};
+
+const upstreamLimitsOf = ({ upstreamLimits }: RefactoringWorkspaceOptions): UpstreamLimits => ({
+  ...defaultUpstreamLimits,
+  ...upstreamLimits,
+});
