@@ -77,7 +77,11 @@ export const resolutionHandler =
     } catch (error) {
       if (error instanceof JobOver) return { done: true };
       if (error instanceof NamedKeyError) return { retry: true, reason: error.message };
-      throw error;
+      if (signal.aborted) throw error;
+      // The reason of the last attempt is the message of a job that fails, which its domain's users read.
+      const { account, domainName: domain } = live;
+      tools().log.error({ err: error, account, domain }, "identity resolution cannot go on now");
+      return { retry: true, reason: "an internal error" };
     }
   };
 

@@ -201,6 +201,21 @@ describe("a job of identity resolution", () => {
   });
 });
 
+test("a job that fails by damage of its domain shows no more than that", async () => {
+  const first = await startResolving({ enabled: true }, { works: false });
+  await first.add(twin, twin);
+  const [domain] = await first.store.read((reader) => reader.list(domainKeys, { limit: 1 }));
+  await first.stop();
+  await damageStoredRecord(first.directory, domainKeys, domain!.key);
+  const second = await startResolving({ enabled: true }, { directory: first.directory, clock: first.clock });
+  await second.passTo(saturday);
+  await second.passTo(saturday + 2 * dayMs);
+  expect(await jobsOf(second)).toMatchObject([
+    { status: "PENDING" },
+    { status: "FAILED", message: "an internal error" },
+  ]);
+});
+
 describe("identity resolution that ends", () => {
   test("with its setting shows nothing any more and leaves nothing but the jobs that have ended", async () => {
     const resolving = await startResolving();
