@@ -102,7 +102,7 @@ export type JobStats = Message<"quartet.customerprofile.v1.JobStats"> & {
   numberOfProfilesReviewed?: bigint | undefined;
 
   /**
-   * Matches that there were when it ended. Always set.
+   * Matches that there were before it merged any. Always set.
    *
    * @generated from field: optional int64 number_of_matches_found = 2;
    */

@@ -106,8 +106,7 @@ const endJob = async (
 ): Promise<void> => {
   const { domainId, jobId, account, domainName, record } = live;
   const nowMs = app.clock.now();
-  const matchesFound = BigInt(await countMatches(transaction, record.resolutionId));
-  putResolutionJob(transaction, domainId, jobId, endedJob({ ...record, matchesFound }, status, message, nowMs));
+  putResolutionJob(transaction, domainId, jobId, endedJob(record, status, message, nowMs));
   for (const each of await listResolutionJobs(transaction, domainId))
     if (isJobExpired(each.record, nowMs)) removeResolutionJob(transaction, domainId, each.jobId);
   const settings = await findDomain(transaction, account, domainName);
@@ -207,10 +206,13 @@ class ResolutionSlice {
 
   async #beginMerging(): Promise<void> {
     const { account, domainName } = this.#live;
-    const domain = await this.#tools.app.store.read((reader) => findDomain(reader, account, domainName));
-    const settings = domain?.matching?.autoMerging;
+    const { settings, matchCount } = await this.#tools.app.store.read(async (reader) => ({
+      settings: (await findDomain(reader, account, domainName))?.matching?.autoMerging,
+      matchCount: await countMatches(reader, this.#job.resolutionId),
+    }));
     const autoMerging = settings?.enabled === true ? settings : undefined;
-    this.#job = { ...this.#job, status: "MERGING", afterId: new Uint8Array(), autoMerging };
+    const matchesFound = BigInt(matchCount);
+    this.#job = { ...this.#job, status: "MERGING", afterId: new Uint8Array(), autoMerging, matchesFound };
   }
 
   /** Merges what was found, if the domain has it so; false: the time is over before. */

@@ -107,6 +107,9 @@ describe("automatic merging", () => {
       profileCount: 1n,
       objectCount: 21n,
     });
-    expect((await lastJob(resolving)).jobStats).toMatchObject({ numberOfMergesDone: 20n });
+    expect((await lastJob(resolving)).jobStats).toMatchObject({
+      numberOfMatchesFound: 1n,
+      numberOfMergesDone: 20n,
+    });
   });
 });

@@ -820,7 +820,7 @@ export type ResolutionJobRecord = Message<"quartet.customerprofile.storage.v1.Re
   profilesReviewed: bigint;
 
   /**
-   * Matches that there were when it ended.
+   * Matches that there were before it merged any.
    *
    * @generated from field: int64 matches_found = 10;
    */
