@@ -22,6 +22,7 @@ import {
   listAccountAliases,
   listAccounts,
 } from "./operations/account.ts";
+import { getAccountAuthorizationDetails } from "./operations/authorization-detail.ts";
 import {
   addUserToGroup,
   createGroup,
@@ -210,6 +211,7 @@ export const identityHandlers = guarded(
     deleteAccountPasswordPolicy,
     listAccountAliases,
     getAccountSummary,
+    getAccountAuthorizationDetails,
     createAccount,
     listAccounts,
     deleteAccount,

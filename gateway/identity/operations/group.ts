@@ -141,7 +141,7 @@ const changeMembership = (
 const membersOf = (state: AccountState, group: GroupRecord): UserRecord[] =>
   [...state.user.values()].filter((user) => user.groups.includes(group.name));
 
-const groupMessage = (accountId: string, record: GroupRecord) => ({
+export const groupMessage = (accountId: string, record: GroupRecord) => ({
   path: record.path,
   groupName: record.name,
   groupId: record.id,

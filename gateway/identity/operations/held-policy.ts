@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 
 import type { HeldPolicies } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Context } from "../application.ts";
-import type { Change } from "../domain/account-state.ts";
+import type { AccountState, Change } from "../domain/account-state.ts";
 import { charactersOf, identityDocument } from "../domain/documents.ts";
 import type { Holder, HolderKind } from "../domain/entities.ts";
 import {
@@ -25,6 +25,17 @@ interface HeldPolicyRequest extends Message {
   readonly policyDocument?: string;
   readonly policyArn?: string;
 }
+
+/** The managed policies that a holder has attached. */
+export const attachedPolicies = (
+  accountId: string,
+  state: AccountState,
+  { attached }: Pick<HeldPolicies, "attached">,
+) =>
+  attached.flatMap((reference) => {
+    const policy = findReferred(state, reference);
+    return policy ? [{ policyName: policy.name, policyArn: policyArnOf(accountId, policy) }] : [];
+  });
 
 /**
  * The seven operations on the inline and attached policies of one kind of holder. Those that change refuse, in this
@@ -107,11 +118,7 @@ export const heldPolicyOperations = <Request extends HeldPolicyRequest>(
       }),
     listAttached: async (request: Request, context: Context) => {
       const { accountId } = context.caller;
-      const state = context.app.identities.state(accountId);
-      const all = read(context, request).attached.flatMap((reference) => {
-        const policy = findReferred(state, reference);
-        return policy ? [{ policyName: policy.name, policyArn: policyArnOf(accountId, policy) }] : [];
-      });
+      const all = attachedPolicies(accountId, context.app.identities.state(accountId), read(context, request));
       const { items, ...page } = pageOf(
         context,
         request,

@@ -135,7 +135,7 @@ const profilePage = (
 };
 
 /** A role that was declared and is no longer there is not shown. */
-const profileMessage = (context: Context, record: InstanceProfileRecord) => {
+export const profileMessage = (context: Context, record: InstanceProfileRecord) => {
   const role = record.roleName === "" ? undefined : findRoleMessage(context, record.roleName);
   return {
     path: record.path,

@@ -9,13 +9,17 @@ interface ListedPage<T> {
   readonly marker?: string;
 }
 
-/** Cuts entities to the page that a request asks for, in order of their names whatever their case. */
+/**
+ * Cuts entities to the page that a request asks for, in order of their names whatever their case. `bytesOf` is what
+ * one adds to a page where they may be large.
+ */
 export const pageOf = <T>(
   { app, method, caller }: Context,
   request: Message,
   all: readonly T[],
   nameOf: (entity: T) => string,
   filters: readonly (string | undefined)[] = [],
+  bytesOf?: (entity: T) => number,
 ): ListedPage<T> => {
   const page = app.pages.open({ method, caller }, request, filters);
   const positionOf = (entity: T): string => nameOf(entity).toLowerCase();
@@ -23,7 +27,7 @@ export const pageOf = <T>(
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)))
     .filter((entity) => page.after === undefined || positionOf(entity) > page.after)
     .slice(0, page.lookFor);
-  const { items, nextToken } = page.cut(found, positionOf);
+  const { items, nextToken } = page.cut(found, positionOf, bytesOf);
   return { items, isTruncated: nextToken !== undefined, ...(nextToken === undefined ? {} : { marker: nextToken }) };
 };
 

@@ -71,7 +71,7 @@ const changePolicy = <T>(
     return { changes: [{ kind: "policy", name: former.name.toLowerCase(), record: policy }], result };
   });
 
-const versionMessage = (policy: PolicyRecord, version: PolicyVersionRecord) => ({
+export const versionMessage = (policy: PolicyRecord, version: PolicyVersionRecord) => ({
   versionId: versionId(version),
   isDefaultVersion: version.number === policy.defaultVersion,
   createDate: timestampFromMs(Number(version.createdMs)),

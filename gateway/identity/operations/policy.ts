@@ -133,14 +133,14 @@ const attachmentsOf = (policy: PolicyRecord, state: AccountState): number =>
   attachedTo<Holder>(Object.values(holdersOf(state)).flat(), referenceTo(policy)).length;
 
 /** How many holders have each policy attached, by the references to them, counted in one pass. */
-const allAttachments = (state: AccountState): ReadonlyMap<string, number> => {
+export const allAttachments = (state: AccountState): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();
   for (const holder of Object.values(holdersOf(state)).flat())
     for (const reference of heldBy(holder).attached) counts.set(reference, (counts.get(reference) ?? 0) + 1);
   return counts;
 };
 
-const policyMessage = (accountId: string, record: PolicyRecord, attachmentCount: number) => ({
+export const policyMessage = (accountId: string, record: PolicyRecord, attachmentCount: number) => ({
   policyName: record.name,
   policyId: record.id,
   arn: policyArnOf(accountId, record),

@@ -71,14 +71,9 @@ export const getRole = async ({ roleName = "" }: GetRoleRequest, context: Contex
 
 /** Lists the roles of the account. */
 export const listRoles = async (request: ListRolesRequest, context: Context) => {
-  const { app, caller } = context;
-  const { accountId } = caller;
-  const declared = app.accounts.listRoles(accountId).map(declaredRole);
-  const hidden = new Set(declared.map(({ roleName }) => roleName.toLowerCase()));
-  const stored = [...app.identities.state(accountId).role]
-    .filter(([name]) => !hidden.has(name))
-    .map(([, record]) => storedRole(accountId, record));
-  const all = [...declared, ...stored].filter(({ path }) => path.startsWith(request.pathPrefix ?? ""));
+  const { declared, stored } = allRoles(context);
+  const messages = [...declared, ...stored.map((record) => storedRole(context.caller.accountId, record))];
+  const all = messages.filter(({ path }) => path.startsWith(request.pathPrefix ?? ""));
   const { items, ...page } = pageOf(context, request, all, ({ roleName }) => roleName, [request.pathPrefix]);
   return { roles: [...items], ...page };
 };
@@ -163,7 +158,15 @@ export const findRoleMessage = ({ app, caller: { accountId } }: Context, roleNam
   return stored === undefined ? undefined : storedRole(accountId, stored);
 };
 
-const storedRole = (accountId: string, record: RoleRecord) => ({
+/** The roles of the account; a declared one hides a stored one of its name. */
+export const allRoles = ({ app, caller: { accountId } }: Context) => {
+  const declared = app.accounts.listRoles(accountId).map(declaredRole);
+  const hidden = new Set(declared.map(({ roleName }) => roleName.toLowerCase()));
+  const stored = [...app.identities.state(accountId).role].filter(([name]) => !hidden.has(name));
+  return { declared, stored: stored.map(([, record]) => record) };
+};
+
+export const storedRole = (accountId: string, record: RoleRecord) => ({
   path: record.path,
   roleName: record.name,
   roleId: record.id,

@@ -72,15 +72,10 @@ export const getUser = async ({ userName }: GetUserRequest, context: Context) =>
 
 /** Lists the users of the account. */
 export const listUsers = async (request: ListUsersRequest, context: Context) => {
-  const { app, caller } = context;
-  const { accountId } = caller;
   const { pathPrefix } = request;
-  const declared = app.accounts.listUsers(accountId).map((user) => declaredUser(accountId, user));
-  const hidden = new Set(declared.map(({ userName }) => userName.toLowerCase()));
-  const stored = [...app.identities.state(accountId).user]
-    .filter(([name]) => !hidden.has(name))
-    .map(([, record]) => storedUser(accountId, record));
-  const all = [...declared, ...stored].filter(({ path }) => path.startsWith(pathPrefix ?? ""));
+  const { declared, stored } = allUsers(context);
+  const messages = [...declared, ...stored.map((record) => storedUser(context.caller.accountId, record))];
+  const all = messages.filter(({ path }) => path.startsWith(pathPrefix ?? ""));
   const { items, ...page } = pageOf(context, request, all, ({ userName }) => userName, [pathPrefix]);
   return { users: [...items], ...page };
 };
@@ -131,6 +126,14 @@ export const userMessage = ({ app, caller: { accountId } }: Context, name: strin
   const declared = findDeclaredUser(app.accounts, accountId, name);
   if (declared !== undefined) return declaredUser(accountId, declared);
   return storedUser(accountId, getRecord(app.identities.state(accountId), "user", name));
+};
+
+/** The users of the account; a declared one hides a stored one of its name. */
+export const allUsers = ({ app, caller: { accountId } }: Context) => {
+  const declared = app.accounts.listUsers(accountId).map((user) => declaredUser(accountId, user));
+  const hidden = new Set(declared.map(({ userName }) => userName.toLowerCase()));
+  const stored = [...app.identities.state(accountId).user].filter(([name]) => !hidden.has(name));
+  return { declared, stored: stored.map(([, record]) => record) };
 };
 
 export const storedUser = (accountId: string, record: UserRecord) =>
