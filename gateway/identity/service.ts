@@ -81,6 +81,12 @@ import {
   setDefaultPolicyVersion,
 } from "./operations/policy-version.ts";
 import {
+  getContextKeysForCustomPolicy,
+  getContextKeysForPrincipalPolicy,
+  simulateCustomPolicy,
+  simulatePrincipalPolicy,
+} from "./operations/policy-simulation.ts";
+import {
   createRole,
   deleteRole,
   getRole,
@@ -212,6 +218,10 @@ export const identityHandlers = guarded(
     listAccountAliases,
     getAccountSummary,
     getAccountAuthorizationDetails,
+    simulatePrincipalPolicy,
+    simulateCustomPolicy,
+    getContextKeysForPrincipalPolicy,
+    getContextKeysForCustomPolicy,
     createAccount,
     listAccounts,
     deleteAccount,

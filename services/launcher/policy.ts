@@ -174,7 +174,7 @@ const readPolicies = async (path: string): Promise<string[]> => {
 /** The service that an action's prefix names, in either dialect. */
 const serviceOf = (action: string): ServiceName => {
   const prefix = action.slice(0, Math.max(0, action.indexOf(":"))).toLowerCase();
-  const found = serviceNames.find((name) => Object.values(policyNames[name]).includes(prefix));
+  const found = serviceNames.find((name) => [policyNames[name].public, policyNames[name].documented].includes(prefix));
   if (found === undefined) throw new ConfigError(`no service has actions like "${action}"`);
   return found;
 };
@@ -188,8 +188,9 @@ const decideHere = (
 ): Promise<SimulatePolicyResponse> => {
   const sources = { argv, env: process.env, directory: process.cwd() };
   loadConfig(installation, "policy", {}, sources);
+  const { everything, ...names } = policyNames[service];
   const app = {
-    rules: { spelling: spellingOf(policyNames[service]) },
+    rules: { spelling: spellingOf(names), ...(everything !== undefined && { everything }) },
     clock: systemClock,
     accounts: openAccounts({ installation, file: configFileOf(sources), clock: systemClock }),
     findResource: () => Promise.resolve(undefined),

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { rules as customerProfile } from "../../services/customer-profile/access/guard.ts";
 import { rules as eventBus } from "../../services/event-bus/access/rules.ts";
 import { policyNames } from "../../services/launcher/policy-names.ts";
+import { rules as objectStorage } from "../../services/object-storage/access/rules.ts";
 import { rules as refactoringWorkspace } from "../../services/refactoring-workspace/access/guard.ts";
 import { runProgram } from "../support/run-program.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
@@ -70,5 +71,6 @@ test("knows the services by the names that they have in policies", () => {
     "customer-profile": customerProfile.names,
     "refactoring-workspace": refactoringWorkspace.names,
     "event-bus": eventBus.names,
+    "object-storage": { ...objectStorage.names, everything: objectStorage.everything },
   });
 });

@@ -4,8 +4,12 @@ import type { Caller } from "../identity/caller.ts";
 import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../identity/caller.ts";
 import type { Policy } from "../policy/document.ts";
 import { parsePolicy } from "../policy/document.ts";
-import type { Explanation } from "../policy/evaluate.ts";
-import { explain } from "../policy/evaluate.ts";
+import type { PolicyRequest } from "../policy/compiled.ts";
+import type { Explanation, PolicySet } from "../policy/evaluate.ts";
+import { evaluate, explain } from "../policy/evaluate.ts";
+import type { Matches } from "../policy/matches.ts";
+import { matchesOf } from "../policy/matches.ts";
+import type { MatchingWork } from "../policy/matching-work.ts";
 import type { PolicySpelling } from "../policy/spelling.ts";
 import type { Conditions } from "./call-conditions.ts";
 import { callerPoliciesOf, requesterOf } from "./identity.ts";
@@ -35,6 +39,30 @@ export type Simulated = Omit<Explanation, "because"> & {
 
 /** Decides as the services do, and says why. */
 export const simulate = (simulation: Simulation): Simulated => {
+  const { request, policies, isReadable } = simulatedRequest(simulation);
+  const explained = explain(request, policies, simulation.spelling);
+  return isReadable
+    ? explained
+    : { ...explained, isAllowed: false, because: "unreadable-policy", sid: undefined, statement: undefined };
+};
+
+/** Decides as the services do, and returns every statement that speaks about the request. */
+export const simulateMatches = (
+  simulation: Simulation,
+  work: MatchingWork,
+): Matches & { readonly because: Simulated["because"]; readonly isAllowed: boolean } => {
+  const { request, policies, isReadable } = simulatedRequest(simulation);
+  const { because, isAllowed } = evaluate(request, policies, simulation.spelling, work);
+  const matches = matchesOf(request, policies, simulation.spelling, work);
+  return isReadable
+    ? { ...matches, because, isAllowed }
+    : { ...matches, because: "unreadable-policy", isAllowed: false };
+};
+
+/** The request with the policies that apply to it; those of a principal count for nothing if one cannot be read. */
+const simulatedRequest = (
+  simulation: Simulation,
+): { readonly request: PolicyRequest; readonly policies: PolicySet; readonly isReadable: boolean } => {
   const { spelling, principal, action, resourceArn, ownerAccountId, resourcePolicies, nowMs } = simulation;
   const isGrantedByOwner = simulation.isGrantedByOwner === true;
   const context = principalConditions(simulation.accounts ?? noOrganizations, principal);
@@ -48,10 +76,7 @@ export const simulate = (simulation: Simulation): Simulated => {
   const own = callerPoliciesOf(principal);
   const request = { requester: requesterOf(principal), action, resource: resourceArn, ownerAccountId, context };
   const policies = { ...(own ?? { identity: [] }), resource: resourcePolicies, isGrantedByOwner };
-  const explained = explain(request, policies, spelling);
-  return own === undefined
-    ? { ...explained, isAllowed: false, because: "unreadable-policy", sid: undefined, statement: undefined }
-    : explained;
+  return { request, policies, isReadable: own !== undefined };
 };
 
 const noOrganizations = { findOrganizationId: () => undefined };

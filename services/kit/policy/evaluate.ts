@@ -124,7 +124,7 @@ export const hasMatchingStatement = (
 };
 
 /** The result, or another one where finding it takes too long. */
-const withinWork = <T>(find: () => T, otherwise: () => T): T => {
+export const withinWork = <T>(find: () => T, otherwise: () => T): T => {
   try {
     return find();
   } catch (error) {
@@ -178,7 +178,8 @@ const outcomeOf = (
   return own === undefined ? { because: "no-session-allow", at: undefined } : { because: "resource-policy", at: own };
 };
 
-const isWithinAccount = ({ requester, ownerAccountId }: PolicyRequest): boolean =>
+/** Whether the requester is of the account that owns the resource. */
+export const isWithinAccount = ({ requester, ownerAccountId }: PolicyRequest): boolean =>
   !requester.isAnonymous && requester.accountId === ownerAccountId;
 
 /** What the policies and grants allow where no statement denies, before a session is narrowed. */

@@ -2,7 +2,10 @@
 
 import http.server
 import json
+import os
+import pathlib
 import subprocess
+import sys
 import threading
 
 import boto3
@@ -268,3 +271,62 @@ def test_refusals_have_their_documented_codes(stock, root):
     assert code_of(lambda: sts.assume_role(**unknown)) == "AccessDenied"
     assert code_of(stock("sts", ("AKIANOBODY", "x" * 40)).get_caller_identity) == "InvalidClientTokenId"
     assert code_of(stock("sts", (root[0], "x" * 40)).get_caller_identity) == "SignatureDoesNotMatch"
+
+
+def test_an_account_is_looked_over_with_all_its_policies(stock, root):
+    iam = stock("iam", root)
+    reading = document(Action="s3:GetObject", Resource="arn:aws:s3:::photos/*")
+    own = iam.create_policy(PolicyName="reading", PolicyDocument=json.dumps(reading))["Policy"]["Arn"]
+    iam.create_user(UserName="iris", Tags=[{"Key": "team", "Value": "shop"}])
+    iam.attach_user_policy(UserName="iris", PolicyArn=own)
+    iam.put_user_policy(UserName="iris", PolicyName="put", PolicyDocument=json.dumps(document(Action="events:PutEvents", Resource="*")))
+
+    pages = iam.get_paginator("get_account_authorization_details").paginate(PaginationConfig={"PageSize": 2})
+    details = pages.build_full_result()
+    [iris] = [user for user in details["UserDetailList"] if user["UserName"] == "iris"]
+    assert iris["UserPolicyList"] == [{"PolicyName": "put", "PolicyDocument": document(Action="events:PutEvents", Resource="*")}]
+    assert iris["AttachedManagedPolicies"] == [{"PolicyName": "reading", "PolicyArn": own}]
+    assert iris["GroupList"] == [] and iris["Tags"] == [{"Key": "team", "Value": "shop"}]
+    [policy] = [policy for policy in details["Policies"] if policy["Arn"] == own]
+    assert policy["PolicyVersionList"][0]["Document"] == reading
+    [deployer] = [role for role in details["RoleDetailList"] if role["RoleName"] == "deployer"]
+    assert deployer["InstanceProfileList"] == []
+
+
+def test_policies_are_simulated_before_a_request_is_made(stock, root, own_system, tmp_path):
+    iam = stock("iam", root)
+    iam.create_user(UserName="judy")
+    allowed = document(Action="s3:GetObject", Resource="arn:aws:s3:::${aws:PrincipalTag/team}/*")
+    iam.put_user_policy(UserName="judy", PolicyName="team", PolicyDocument=json.dumps(allowed))
+    asked = {
+        "PolicySourceArn": f"arn:aws:iam::{ACCOUNT}:user/judy",
+        "ActionNames": ["s3:GetObject"],
+        "ResourceArns": ["arn:aws:s3:::photos/cat"],
+    }
+    [result] = iam.simulate_principal_policy(**asked)["EvaluationResults"]
+    assert (result["EvalDecision"], result["MissingContextValues"]) == ("implicitDeny", ["aws:PrincipalTag/team"])
+    assert iam.get_context_keys_for_principal_policy(PolicySourceArn=asked["PolicySourceArn"])["ContextKeyNames"] == [
+        "aws:PrincipalTag/team"
+    ]
+    iam.tag_user(UserName="judy", Tags=[{"Key": "team", "Value": "photos"}])
+    [result] = iam.simulate_principal_policy(**asked)["EvaluationResults"]
+    [statement] = result["MatchedStatements"]
+    assert (result["EvalDecision"], statement["SourcePolicyId"]) == ("allowed", "user_judy_team")
+    assert result["ResourceSpecificResults"][0]["EvalResourceDecision"] == "allowed"
+
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "*", "Resource": "*"}]})
+    command = ["iam", "simulate-custom-policy", "--policy-input-list", policy, "--action-names", "events:PutEvents"]
+    environment = {
+        **os.environ,
+        "AWS_ENDPOINT_URL": own_system.urls["gateway"],
+        "AWS_ACCESS_KEY_ID": root[0],
+        "AWS_SECRET_ACCESS_KEY": root[1],
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    aws = pathlib.Path(sys.executable).parent / "aws"
+    ran = subprocess.run([aws, *command], env=environment, check=True, capture_output=True, text=True)
+    [denied] = json.loads(ran.stdout)["EvaluationResults"]
+    assert (denied["EvalDecision"], denied["MatchedStatements"][0]["SourcePolicyId"]) == (
+        "explicitDeny",
+        "PolicyInputList.1",
+    )
