@@ -23,6 +23,7 @@ import {
   listAccounts,
 } from "./operations/account.ts";
 import { getAccountAuthorizationDetails } from "./operations/authorization-detail.ts";
+import { generateCredentialReport, getCredentialReport } from "./operations/credential-report.ts";
 import {
   addUserToGroup,
   createGroup,
@@ -60,6 +61,8 @@ import {
   getAccountPasswordPolicy,
   getLoginProfile,
   listMFADevices,
+  listSAMLProviders,
+  listServerCertificates,
   listServiceSpecificCredentials,
   listSigningCertificates,
   listSSHPublicKeys,
@@ -180,6 +183,8 @@ export const identityHandlers = guarded(
     deleteLoginProfile,
     listMFADevices,
     listVirtualMFADevices,
+    listSAMLProviders,
+    listServerCertificates,
     listSSHPublicKeys,
     listSigningCertificates,
     listServiceSpecificCredentials,
@@ -217,6 +222,8 @@ export const identityHandlers = guarded(
     deleteAccountPasswordPolicy,
     listAccountAliases,
     getAccountSummary,
+    generateCredentialReport,
+    getCredentialReport,
     getAccountAuthorizationDetails,
     simulatePrincipalPolicy,
     simulateCustomPolicy,

@@ -4,6 +4,8 @@ import type {
   GetAccountPasswordPolicyRequest,
   GetLoginProfileRequest,
   ListMFADevicesRequest,
+  ListSAMLProvidersRequest,
+  ListServerCertificatesRequest,
   ListServiceSpecificCredentialsRequest,
   ListSigningCertificatesRequest,
   ListSSHPublicKeysRequest,
@@ -33,6 +35,15 @@ export const listMFADevices = async ({ userName }: ListMFADevicesRequest, contex
 /** Lists nothing. */
 export const listVirtualMFADevices = async (_request: ListVirtualMFADevicesRequest) => ({
   virtualMfaDevices: [],
+  isTruncated: false,
+});
+
+/** Lists nothing. */
+export const listSAMLProviders = async (_request: ListSAMLProvidersRequest) => ({ samlProviderList: [] });
+
+/** Lists nothing. */
+export const listServerCertificates = async (_request: ListServerCertificatesRequest) => ({
+  serverCertificateMetadataList: [],
   isTruncated: false,
 });
 

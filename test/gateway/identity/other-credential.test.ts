@@ -42,8 +42,11 @@ test.for<[Name, object, string]>([
   });
 });
 
-test("an account has neither devices nor aliases", async () => {
+test("an account has neither devices nor aliases, providers of SAML and certificates", async () => {
   const { call } = await open();
+  expect(await call("listSAMLProviders", {})).toEqual({ samlProviderList: [] });
+  const certificates = { serverCertificateMetadataList: [], isTruncated: false };
+  expect(await call("listServerCertificates", { pathPrefix: "/" })).toEqual(certificates);
   expect(await call("listVirtualMFADevices", {})).toEqual({ virtualMfaDevices: [], isTruncated: false });
   expect(await call("listAccountAliases", {})).toEqual({ accountAliases: [], isTruncated: false });
 });

@@ -1,6 +1,8 @@
 """boto3 as it comes: users and roles made at run time, roles that are taken on, a web identity's token file."""
 
+import csv
 import http.server
+import io
 import json
 import os
 import pathlib
@@ -291,6 +293,20 @@ def test_an_account_is_looked_over_with_all_its_policies(stock, root):
     assert policy["PolicyVersionList"][0]["Document"] == reading
     [deployer] = [role for role in details["RoleDetailList"] if role["RoleName"] == "deployer"]
     assert deployer["InstanceProfileList"] == []
+
+
+def test_the_credential_report_has_the_keys_of_users(stock, root):
+    iam = stock("iam", root)
+    iam.create_user(UserName="kim")
+    key = iam.create_access_key(UserName="kim")["AccessKey"]
+    stock("sts", (key["AccessKeyId"], key["SecretAccessKey"])).get_caller_identity()
+    assert iam.generate_credential_report()["State"] == "COMPLETE"
+    report = iam.get_credential_report()
+    assert report["ReportFormat"] == "text/csv"
+    rows = {row["user"]: row for row in csv.DictReader(io.StringIO(report["Content"].decode()))}
+    assert rows["kim"]["access_key_1_active"] == "true" and rows["kim"]["access_key_1_last_used_service"] == "sts"
+    assert rows["kim"]["access_key_2_active"] == "false" and rows["kim"]["password_enabled"] == "false"
+    assert rows["<root_account>"]["arn"] == f"arn:aws:iam::{ACCOUNT}:root"
 
 
 def test_policies_are_simulated_before_a_request_is_made(stock, root, own_system, tmp_path):
