@@ -11,6 +11,8 @@ import type { SessionDirectory } from "../sts/application.ts";
 
 /** Who was created at run time, as of now. */
 export interface StoredDirectory {
+  /** Also of a key that is inactive. */
+  findAccountOfKey(accessKeyId: string): string | undefined;
   /** By the name with its path, `team/alice`. */
   findUser(accountId: string, name: string): User | undefined;
   /** By its name without its path, in any case. */
@@ -65,12 +67,16 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
     return key;
   };
 
-  const keyKey = (session: Session, lastingId: string): AccessKey | undefined => {
-    const lasting = find(lastingId);
+  const keyKey = (
+    session: Session,
+    principal: Exclude<Session["principal"], { kind: "role" }>,
+  ): AccessKey | undefined => {
+    const lasting = find(principal.accessKeyId);
     if (lasting === undefined) return undefined;
     const known = ofKeys.get(session);
     if (known?.lasting === lasting) return known.key;
-    const { accessKeyId: _id, ...caller } = callerOf(lasting);
+    const { accessKeyId: _id, ...own } = callerOf(lasting);
+    const caller = principal.kind === "federated" ? federatedUser(own, principal.name) : own;
     const key = temporaryKey(session, caller, lasting, lasting.canonicalUserId);
     ofKeys.set(session, { lasting, key });
     return key;
@@ -83,12 +89,14 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
       if (session === undefined || session.accessKeyId !== accessKeyId) return undefined;
       if (clock.now() >= session.expiresMs) return "expired";
       const { principal } = session;
-      return principal.kind === "role" ? roleKey(session, principal) : keyKey(session, principal.accessKeyId);
+      return principal.kind === "role" ? roleKey(session, principal) : keyKey(session, principal);
     },
     findRole: (roleArn) => roleOfArn(roleArn, findRoleByName),
     findRoleByName,
     findUser: (accountId, name) => accounts.findUser(accountId, name) ?? stored.findUser(accountId, name),
     findPolicy: (policyArn) => stored.findPolicy(policyArn),
+    findAccountOfKey: (accessKeyId) =>
+      declaredKeys.find(accessKeyId)?.accountId ?? stored.findAccountOfKey(accessKeyId),
     canonicalUserId: (accountId) => accounts.canonicalUserId(accountId),
     findOrganizationId: (accountId) => accounts.findOrganizationId(accountId),
     findIdentityProvider: (accountId, issuer) =>
@@ -96,11 +104,24 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
   };
 };
 
+const everything: readonly string[] = [
+  JSON.stringify({ Version: "2012-10-17", Statement: [{ Effect: "Allow", Action: "*", Resource: "*" }] }),
+];
+
+/** Who has the policies of a user, or may do what a root may, under another name and as no root. */
+const federatedUser = (by: Caller, name: string): Caller => ({
+  ...by,
+  principalArn: `arn:aws:sts::${by.accountId}:federated-user/${name}`,
+  federatedBy: by.principalArn,
+  isRoot: false,
+  policies: by.isRoot ? everything : by.policies,
+});
+
 /** The key of a session with what the session adds to its principal, whose tags it overrides. */
 const temporaryKey = (
   session: Session,
   principal: Caller,
-  { policies, tags }: Pick<Role, "policies" | "tags">,
+  { tags }: Pick<Role, "tags">,
   canonicalUserId: string | undefined,
 ): AccessKey => {
   const { accessKeyId, secretAccessKey, accountId, issuedMs, expiresMs, transitiveTagKeys, sourceIdentity } = session;
@@ -118,7 +139,7 @@ const temporaryKey = (
     accessKeyId,
     secretAccessKey,
     accountId,
-    policies,
+    policies: caller.policies,
     principal: caller,
     ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
   };

@@ -21,6 +21,7 @@ export const storedDirectory = (
       return user?.name === name ? user : undefined;
     },
     findRoleByName: (accountId, name) => principalsOf(accountId, identities.state(accountId)).findRole(name),
+    findAccountOfKey: (accessKeyId) => identities.accountOfKey(accessKeyId),
     findAccessKey: (accessKeyId) => {
       const accountId = identities.accountOfKey(accessKeyId);
       if (accountId === undefined) return undefined;

@@ -12,6 +12,8 @@ export interface SessionDirectory extends Pick<
 > {
   /** The document of the managed policy with this ARN. */
   findPolicy(policyArn: string): string | undefined;
+  /** The account of a lasting access key, also of an inactive one. */
+  findAccountOfKey(accessKeyId: string): string | undefined;
 }
 
 /** What the security token service works with. */

@@ -6,8 +6,12 @@ import type {
   AssumeRoleResponseSchema,
   AssumeRoleWithWebIdentityRequest,
   AssumeRoleWithWebIdentityResponseSchema,
+  GetAccessKeyInfoRequest,
+  GetAccessKeyInfoResponseSchema,
   GetCallerIdentityRequest,
   GetCallerIdentityResponseSchema,
+  GetFederationTokenRequest,
+  GetFederationTokenResponseSchema,
   GetSessionTokenRequest,
   GetSessionTokenResponseSchema,
 } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
@@ -27,6 +31,7 @@ import type { Session } from "../../services/kit/identity/session-tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Application } from "./application.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
+import { decideOwnCall } from "./decisions.ts";
 import { denied, recordIssued, refusedToken, withIdentity } from "./recorded.ts";
 import { readSessionLimits } from "./session-limits.ts";
 import { readWebIdentity } from "./web-identity.ts";
@@ -162,12 +167,67 @@ export const getSessionToken = async (
       "*",
       request.serialNumber === undefined ? "no-lasting-key" : "unknown-device",
     );
-  const seconds = request.durationSeconds ?? (caller.isRoot ? rootSecondsMax : userSecondsDefault);
-  if (caller.isRoot && seconds > rootSecondsMax)
-    throw fault(ErrorReason.SESSION_DURATION, { limit: String(rootSecondsMax) });
+  const seconds = ownSeconds(caller, request.durationSeconds);
   const principal = { kind: "key", accessKeyId } as const;
   recordIssued(context, "sts:GetSessionToken", "*", "own-key");
   return { credentials: issue(app, { accountId: caller.accountId, principal }, seconds) };
+};
+
+/** What a federated user is called in ARNs and in permissions. */
+const federatedArn = (accountId: string, name: string): string => `arn:aws:sts::${accountId}:federated-user/${name}`;
+
+/**
+ * Issues temporary credentials of a federated user. They have the caller's own policies as far as those of the request
+ * allow the same, so nothing without any but what resources grant to the user itself, and end with the key that asks
+ * for them. Refuses, in this order:
+ * 1. a caller without a signature: UNAUTHENTICATED (the guard); one who has temporary credentials already, or no key at
+ *    all: ACCESS_DENIED;
+ * 2. what no policy allows: ACCESS_DENIED;
+ * 3. tags and policies that the session cannot have: INVALID_VALUE, MALFORMED_POLICY, PACKED_POLICY_TOO_LARGE;
+ * 4. a root that asks for more than an hour: SESSION_DURATION.
+ */
+export const getFederationToken = async (
+  request: GetFederationTokenRequest,
+  context: Context,
+): Promise<MessageInitShape<typeof GetFederationTokenResponseSchema>> => {
+  const { app, caller } = context;
+  const { name = "", durationSeconds } = request;
+  const { accountId, accessKeyId, tokenIssueTimeMs } = caller;
+  const arn = federatedArn(accountId, name);
+  if (tokenIssueTimeMs !== undefined || accessKeyId === undefined)
+    throw denied(context, "sts:GetFederationToken", arn, "no-lasting-key");
+  await decideOwnCall(context, request, () => ({ arn, ownerAccountId: accountId }));
+  const { policies = [], tags, packedPolicySize } = readSessionLimits(app, request);
+  const seconds = ownSeconds(caller, durationSeconds);
+  const principal = { kind: "federated", accessKeyId, name } as const;
+  const session = { accountId, principal, policies, ...(tags === undefined ? {} : { tags }) };
+  return {
+    credentials: issue(app, session, seconds),
+    federatedUser: { federatedUserId: `${accountId}:${name}`, arn },
+    ...(packedPolicySize === undefined ? {} : { packedPolicySize }),
+  };
+};
+
+/** Says whose an access key is. Refuses, in this order: ACCESS_DENIED, NO_SUCH_ENTITY. */
+export const getAccessKeyInfo = async (
+  request: GetAccessKeyInfoRequest,
+  context: Context,
+): Promise<MessageInitShape<typeof GetAccessKeyInfoResponseSchema>> => {
+  const { app, caller } = context;
+  const { accessKeyId = "" } = request;
+  await decideOwnCall(context, request, () => {
+    throw new Error("keys are no resources of policies");
+  });
+  // Nothing is kept of temporary keys; their owner shows one with each request.
+  const account = accessKeyId === caller.accessKeyId ? caller.accountId : app.directory.findAccountOfKey(accessKeyId);
+  if (account === undefined) throw fault(ErrorReason.NO_SUCH_ENTITY, { kind: "access key", entity: accessKeyId });
+  return { account };
+};
+
+const ownSeconds = ({ isRoot }: Caller, asked: number | undefined): number => {
+  const seconds = asked ?? (isRoot ? rootSecondsMax : userSecondsDefault);
+  if (isRoot && seconds > rootSecondsMax) throw fault(ErrorReason.SESSION_DURATION, { limit: String(rootSecondsMax) });
+  return seconds;
 };
 
 const roleOf = (call: RecordedCall, outcome: AssumeRoleOutcome, action: string, roleArn: string): Role => {
@@ -243,6 +303,8 @@ const roleIdOf = (role: Pick<Role, "id" | "arn">): string => role.id ?? derivedP
 
 const userIdOf = ({ directory }: Application, caller: Caller): string => {
   if (caller.isRoot) return caller.accountId;
+  if (caller.federatedBy !== undefined)
+    return `${caller.accountId}:${caller.principalArn.slice(caller.principalArn.lastIndexOf("/") + 1)}`;
   const session = /:assumed-role\/([^/]+)\/([^/]+)$/.exec(caller.principalArn);
   if (session === null) {
     const name = caller.principalArn.replace(/^.*:user\//, "");

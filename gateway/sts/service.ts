@@ -3,7 +3,14 @@ import { guarded } from "../../services/kit/server/guard.ts";
 import type { Guard } from "../../services/kit/server/guard.ts";
 import { unsigned } from "../identity/unsigned.ts";
 import type { Application } from "./application.ts";
-import { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken } from "./operations.ts";
+import {
+  assumeRole,
+  assumeRoleWithWebIdentity,
+  getAccessKeyInfo,
+  getCallerIdentity,
+  getFederationToken,
+  getSessionToken,
+} from "./operations.ts";
 import { denied } from "./recorded.ts";
 import { getWebIdentityToken } from "./web-identity-token.ts";
 
@@ -14,20 +21,28 @@ const ofAnyCaller = new Set([openOperation, SecurityTokenService.method.getCalle
 
 /**
  * Refuses callers without a signature but where a web identity stands for one: UNAUTHENTICATED; and credentials to who
- * shows a token, whose life they would prolong: ACCESS_DENIED. Everything else is decided by the trust policy of the
+ * shows a token, whose life they would prolong, and to federated users: ACCESS_DENIED. Everything else is decided by the trust policy of the
  * role, which only the operation itself can read, or by the operation.
  */
 const guard: Guard<Application, undefined> = async (_request, context) => {
   const { method, caller } = context;
   if (caller.isAnonymous && method.name !== openOperation) throw unsigned(context, "sts");
-  if (caller.isTokenBorne === true && !ofAnyCaller.has(method.name))
-    throw denied(context, `sts:${method.name}`, "*", "token-borne");
+  const refused = caller.isTokenBorne === true ? "token-borne" : caller.federatedBy && "federated-user";
+  if (refused !== undefined && !ofAnyCaller.has(method.name)) throw denied(context, `sts:${method.name}`, "*", refused);
   return undefined;
 };
 
 /** Every operation of the security token service. */
 export const securityTokenHandlers = guarded(
   SecurityTokenService,
-  { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken, getWebIdentityToken },
+  {
+    assumeRole,
+    assumeRoleWithWebIdentity,
+    getAccessKeyInfo,
+    getCallerIdentity,
+    getFederationToken,
+    getSessionToken,
+    getWebIdentityToken,
+  },
   guard,
 );

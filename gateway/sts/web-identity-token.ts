@@ -1,25 +1,17 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
-import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import type {
   GetWebIdentityTokenRequest,
   GetWebIdentityTokenResponseSchema,
 } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
-import { accessRules, decideCall } from "../../services/kit/access/decide.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { signToken, tokenBytesMax, tokenLifetimeMs, tokenLifetimeMsMax } from "../../services/kit/identity/tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
 import type { Application } from "./application.ts";
+import { decideOwnCall } from "./decisions.ts";
 import { denied } from "./recorded.ts";
-
-const rules = accessRules({
-  names: { public: "sts", documented: "security-token" },
-  refusalPrefix: "sts",
-  principal: "sts.amazonaws.com",
-  errors: ErrorReasonSchema,
-});
 
 const secondsDefault = tokenLifetimeMs / 1_000;
 const secondsMax = tokenLifetimeMsMax / 1_000;
@@ -41,13 +33,12 @@ export const getWebIdentityToken = async (
   request: GetWebIdentityTokenRequest,
   context: CallContext<Application>,
 ): Promise<MessageInitShape<typeof GetWebIdentityTokenResponseSchema>> => {
-  const { app, caller, method, log, audit, requestId } = context;
+  const { app, caller } = context;
   if (caller.accessKeyId === undefined) throw denied(context, "sts:GetWebIdentityToken", "*", "no-key");
   const { durationSeconds = secondsDefault } = request;
-  const decided = { app: { clock: app.clock, accounts: app.directory }, method, caller, log, audit, requestId };
   // A condition on the duration holds for the default one, too.
   const asked: GetWebIdentityTokenRequest = { ...request, durationSeconds };
-  await decideCall(rules, decided, asked, () => {
+  await decideOwnCall(context, asked, () => {
     throw new Error("the actions of tokens have no resources");
   });
 

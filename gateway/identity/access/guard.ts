@@ -37,12 +37,14 @@ const ofInstallation = new Set(["CreateAccount", "ListAccounts", "DeleteAccount"
  * Decides whether a call may reach its handler: the root of the account, and principals whose policies allow the action
  * on the entity. Refuses, in this order:
  * 1. a caller without a signature: UNAUTHENTICATED;
- * 2. an operation on accounts by a principal of another account than the first: ACCESS_DENIED;
- * 3. what no policy allows: ACCESS_DENIED, whether the entity exists or not.
+ * 2. a federated user, whatever its policies: ACCESS_DENIED;
+ * 3. an operation on accounts by a principal of another account than the first: ACCESS_DENIED;
+ * 4. what no policy allows: ACCESS_DENIED, whether the entity exists or not.
  */
 export const guard: Guard<Application, undefined> = async (request, context) => {
   const { caller, method } = context;
   if (caller.isAnonymous) throw unsigned(context, "iam");
+  if (caller.federatedBy !== undefined) throw refuseCall(rules, context);
   if (ofInstallation.has(method.name) && caller.accountId !== defaultAccountId) throw refuseCall(rules, context);
   await decideCall(rules, context, request, (question) => resourceOf(question, context));
   return undefined;

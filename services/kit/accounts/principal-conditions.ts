@@ -87,5 +87,6 @@ const principalType = (caller: Caller): string => {
   if (caller.isAnonymous) return "Anonymous";
   if (caller.service !== undefined) return "Service";
   if (caller.isRoot) return "Account";
+  if (caller.federatedBy !== undefined) return "FederatedUser";
   return roleArnOfSession(caller.principalArn) === undefined ? "User" : "AssumedRole";
 };

@@ -17,6 +17,8 @@ export interface Caller extends RequestFacts {
   readonly principalArn: string;
   /** Of a session: the path of its role, which its ARN does not have, for example `/team/`. Unset: `/`. */
   readonly rolePath?: string;
+  /** Of a federated user: the ARN of the user or root by whose key its session began, whose policies it has. */
+  readonly federatedBy?: string;
   /** True for the account's own credentials, to which no identity policy applies. */
   readonly isRoot: boolean;
   readonly isAnonymous: boolean;

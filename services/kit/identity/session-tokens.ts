@@ -26,11 +26,12 @@ export interface Session {
 
 /**
  * Whose session it is. The id is that of the very role: another one of the same name is not meant. A session of a
- * lasting key is its user's or root's, and ends with the key.
+ * lasting key is its user's or root's, or a federated user's under the name, and ends with the key.
  */
 type SessionPrincipal =
   | { readonly kind: "role"; readonly name: string; readonly id: string; readonly sessionName: string }
-  | { readonly kind: "key"; readonly accessKeyId: string };
+  | { readonly kind: "key"; readonly accessKeyId: string }
+  | { readonly kind: "federated"; readonly accessKeyId: string; readonly name: string };
 
 /** Writes sessions as tokens and reads them. */
 export interface SessionTokens {

@@ -12,6 +12,7 @@ interface CallerClaims {
   readonly sub: string;
   readonly account: string;
   readonly role_path?: string;
+  readonly federated_by?: string;
   readonly root: boolean;
   readonly anonymous: boolean;
   /** Exactly one of these three is present, so that a reader of only some of them refuses the others. */
@@ -44,6 +45,7 @@ export const toClaims = (caller: Caller): CallerClaims => ({
   sub: caller.principalArn,
   account: caller.accountId,
   ...(caller.rolePath === undefined ? {} : { role_path: caller.rolePath }),
+  ...(caller.federatedBy === undefined ? {} : { federated_by: caller.federatedBy }),
   root: caller.isRoot,
   anonymous: caller.isAnonymous,
   ...policyClaims(caller.policies),
@@ -88,6 +90,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
   const { sub, account, root, anonymous, preauthorized, token_borne: isTokenBorne } = payload;
   const {
     role_path: rolePath,
+    federated_by: federatedBy,
     canonical_user_id: canonicalUserId,
     access_key_id: accessKeyId,
     source_ip: sourceIp,
@@ -100,6 +103,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     (preauthorized === undefined || preauthorized === true) &&
     (isTokenBorne === undefined || isTokenBorne === true) &&
     isOptionalText(rolePath) &&
+    isOptionalText(federatedBy) &&
     isOptionalText(canonicalUserId) &&
     isOptionalText(accessKeyId) &&
     isOptionalText(sourceIp);
@@ -116,6 +120,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     policies,
     issuer,
     ...(rolePath === undefined ? {} : { rolePath }),
+    ...(federatedBy === undefined ? {} : { federatedBy }),
     ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
     ...(preauthorized === undefined ? {} : { isPreauthorized: true }),
     ...(accessKeyId === undefined ? {} : { accessKeyId }),
@@ -180,7 +185,7 @@ const sessionOf = (payload: JWTPayload): SessionMembers => {
 };
 
 /**
- * Finds a list of identity policies by its digest; the token names the principal that it is of by its ARN. What it
+ * Finds a list of identity policies by its digest; the token names the principal that has it by its ARN. What it
  * throws is the refusal of the token, which is not kept.
  */
 export type FindPolicies = (
@@ -196,11 +201,11 @@ export const policiesOf = async (
   payload: JWTPayload,
   findPolicies: FindPolicies | undefined,
 ): Promise<readonly string[]> => {
-  const { policies_digest: digest, sub } = payload;
+  const { policies_digest: digest, sub, federated_by: principalArn = sub } = payload;
   const policies = carriedPolicies(payload["policies"], payload["policies_packed"]);
   if (digest === undefined && isTexts(policies)) return policies;
   if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
-  const found = await findPolicies?.(digest, typeof sub === "string" ? sub : "");
+  const found = await findPolicies?.(digest, typeof principalArn === "string" ? principalArn : "");
   if (found === undefined) throw new UnauthenticatedError("unresolved");
   return found;
 };

@@ -291,6 +291,7 @@ const tokenMembers = (caller: Caller, audience: string | readonly string[]): rea
   audience,
   caller.principalArn,
   caller.rolePath,
+  caller.federatedBy,
   caller.accountId,
   caller.isRoot,
   caller.isAnonymous,

@@ -38,9 +38,10 @@ export const functionEvent = (parts: FunctionEventParts): string =>
     protocolVersion: "1.00",
   });
 
-const identityOf = ({ isAnonymous, isRoot, principalArn, accountId, accessKeyId }: Caller): object => {
+const identityOf = (caller: Caller): object => {
+  const { isAnonymous, isRoot, principalArn, accountId, accessKeyId } = caller;
   if (isAnonymous) return { type: "AWSAccount", principalId: "ANONYMOUS_PRINCIPAL", accountId: "ANONYMOUS_PRINCIPAL" };
-  const type = isRoot ? "Root" : principalArn.includes(":assumed-role/") ? "AssumedRole" : "IAMUser";
+  const type = isRoot ? "Root" : typeOf(caller);
   const name = principalArn.split("/").at(-1) ?? "";
   return {
     type,
@@ -50,4 +51,9 @@ const identityOf = ({ isAnonymous, isRoot, principalArn, accountId, accessKeyId 
     ...(accessKeyId !== undefined && { accessKeyId }),
     ...(type === "IAMUser" && { userName: name }),
   };
+};
+
+const typeOf = ({ federatedBy, principalArn }: Caller): string => {
+  if (federatedBy !== undefined) return "FederatedUser";
+  return principalArn.includes(":assumed-role/") ? "AssumedRole" : "IAMUser";
 };

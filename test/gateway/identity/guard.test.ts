@@ -14,6 +14,7 @@ const members = {
   instanceProfileName: "web",
   policyName: "own",
   policyArn: "arn:aws:iam::000000000000:policy/reading",
+  policySourceArn: "arn:aws:iam::000000000000:user/alice",
   accessKeyId: "AKIA0000000000000000",
   accountId: "111122223333",
   url: "https://login.example.com",
@@ -31,6 +32,16 @@ test("no operation on identities is reached without each of its permissions, and
   const lines = await decisionsByPermission(IdentityService, "iam", { guard, app: identity.app, members });
   // A user with nothing, with all that is declared, and without each of them in turn.
   expect(lines).toEqual(IdentityService.methods.map(({ name }) => `${name} ${withTwo.has(name) ? "-+--" : "-+-"}`));
+});
+
+test("no federated user reaches any, whatever its policies", async () => {
+  const identity = await openIdentity();
+  onTestFinished(identity.close);
+  const by = userCaller(shop, "alice", [document({ Action: "*" })]);
+  const principalArn = `arn:aws:sts::${shop}:federated-user/build`;
+  const caller = { ...by, principalArn, federatedBy: by.principalArn };
+  for (const operation of ["listUsers", "getUser", "getAccountSummary"] as const)
+    await expect(identity.call(operation, {}, caller)).rejects.toMatchObject({ facts: { reason: "ACCESS_DENIED" } });
 });
 
 test("policies ask for the tags of the user, role or policy that is meant, under both keys", async () => {

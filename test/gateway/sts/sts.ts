@@ -76,6 +76,7 @@ export const openSts = (
       findRoleByName: () => undefined,
       findAccessKey: () => undefined,
       findIdentityProvider: () => undefined,
+      findAccountOfKey: (accessKeyId) => (accessKeyId === "QKIAINACTIVEKEYOFBANK" ? bank : undefined),
       findPolicy: (arn) => (arn === `arn:aws:iam::${shop}:policy/read` ? allowing("s3:GetObject") : undefined),
     },
     sessionTokens,

@@ -225,6 +225,7 @@ describe("what policies ask for of a caller", () => {
   const session: Caller = {
     ...alice,
     rolePath: "/team/",
+    federatedBy: "arn:aws:iam::111122223333:user/alice",
     isSecureTransport: true,
     tlsVersion: "1.3",
     signatureVersion: "AWS4-HMAC-SHA256",
@@ -245,6 +246,7 @@ describe("what policies ask for of a caller", () => {
   // the member with another value
   test.for<Partial<Caller>>([
     { rolePath: "/other/" },
+    { federatedBy: "arn:aws:iam::111122223333:user/bob" },
     { isSecureTransport: false },
     { tlsVersion: "1.2" },
     { signatureVersion: "AWS" },

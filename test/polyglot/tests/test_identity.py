@@ -295,6 +295,28 @@ def test_an_account_is_looked_over_with_all_its_policies(stock, root):
     assert deployer["InstanceProfileList"] == []
 
 
+def test_a_federated_user_does_what_both_its_policy_and_its_begetter_may(stock, root):
+    iam = stock("iam", root)
+    iam.create_user(UserName="lena")
+    may = [{"Effect": "Allow", "Action": action, "Resource": "*"} for action in ("sts:GetFederationToken", "s3:*")]
+    policy = json.dumps({"Version": "2012-10-17", "Statement": may})
+    iam.put_user_policy(UserName="lena", PolicyName="own", PolicyDocument=policy)
+    key = iam.create_access_key(UserName="lena")["AccessKey"]
+    lena = key["AccessKeyId"], key["SecretAccessKey"]
+    assert stock("sts", root).get_access_key_info(AccessKeyId=lena[0])["Account"] == ACCOUNT
+
+    listing = json.dumps(document(Action=["s3:ListAllMyBuckets", "iam:*"], Resource="*"))
+    issued = stock("sts", lena).get_federation_token(Name="build", Policy=listing)
+    assert issued["FederatedUser"]["Arn"] == f"arn:aws:sts::{ACCOUNT}:federated-user/build"
+    secrets = issued["Credentials"]
+    session = boto3.Session(secrets["AccessKeyId"], secrets["SecretAccessKey"], secrets["SessionToken"])
+    assert stock("sts", session=session).get_caller_identity()["UserId"] == f"{ACCOUNT}:build"
+    assert stock("s3", session=session).list_buckets()["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert code_of(lambda: stock("s3", session=session).create_bucket(Bucket="of-the-build")) == "AccessDenied"
+    assert code_of(stock("iam", session=session).list_users) == "AccessDenied"
+    assert code_of(stock("sts", session=session).get_session_token) == "AccessDenied"
+
+
 def test_the_credential_report_has_the_keys_of_users(stock, root):
     iam = stock("iam", root)
     iam.create_user(UserName="kim")

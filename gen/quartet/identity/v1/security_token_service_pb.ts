@@ -8,7 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { AssumedRoleUser, Credentials, PolicyDescriptorType } from "./session_pb.ts";
+import type { AssumedRoleUser, Credentials, FederatedUser, PolicyDescriptorType } from "./session_pb.ts";
 import { file_quartet_identity_v1_session } from "./session_pb.ts";
 import type { Tag } from "./tag_pb.ts";
 import { file_quartet_identity_v1_tag } from "./tag_pb.ts";
@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/security_token_service.proto.
  */
 export const file_quartet_identity_v1_security_token_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2lkZW50aXR5L3YxL3NlY3VyaXR5X3Rva2VuX3NlcnZpY2UucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEimgUKEUFzc3VtZVJvbGVSZXF1ZXN0EiQKCHJvbGVfYXJuGAEgASgJQg3ArB8ByqwfBQgUEIAQSACIAQESOwoRcm9sZV9zZXNzaW9uX25hbWUYAiABKAlCG8CsHwHKrB8ECAIQQNqsHwtbXHcrPSwuQC1dKkgBiAEBEkYKC3BvbGljeV9hcm5zGAMgAygLMikucXVhcnRldC5pZGVudGl0eS52MS5Qb2xpY3lEZXNjcmlwdG9yVHlwZUIGyqwfAhAKEh4KBnBvbGljeRgEIAEoCUIJyqwfBQgBEIAQSAKIAQESKgoQZHVyYXRpb25fc2Vjb25kcxgFIAEoBUIL0qwfBwiEBxDA0QJIA4gBARIuCgR0YWdzGAYgAygLMhgucXVhcnRldC5pZGVudGl0eS52MS5UYWdCBsqsHwIQMhIjChN0cmFuc2l0aXZlX3RhZ19rZXlzGAcgAygJQgbKrB8CEDISNAoLZXh0ZXJuYWxfaWQYCCABKAlCGsqsHwUIAhDICdqsHw1bXHcrPSwuQDovLV0qSASIAQESJQoNc2VyaWFsX251bWJlchgJIAEoCUIJyqwfBQgJEIACSAWIAQESHQoKdG9rZW5fY29kZRgKIAEoCUIE+KwfAUgGiAEBEjUKD3NvdXJjZV9pZGVudGl0eRgLIAEoCUIXyqwfBAgCEEDarB8LW1x3Kz0sLkAtXSpIB4gBAUILCglfcm9sZV9hcm5CFAoSX3JvbGVfc2Vzc2lvbl9uYW1lQgkKB19wb2xpY3lCEwoRX2R1cmF0aW9uX3NlY29uZHNCDgoMX2V4dGVybmFsX2lkQhAKDl9zZXJpYWxfbnVtYmVyQg0KC190b2tlbl9jb2RlQhIKEF9zb3VyY2VfaWRlbnRpdHki9gEKEkFzc3VtZVJvbGVSZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMSPwoRYXNzdW1lZF9yb2xlX3VzZXIYAiABKAsyJC5xdWFydGV0LmlkZW50aXR5LnYxLkFzc3VtZWRSb2xlVXNlchIfChJwYWNrZWRfcG9saWN5X3NpemUYAyABKAVIAIgBARIcCg9zb3VyY2VfaWRlbnRpdHkYBCABKAlIAYgBAUIVChNfcGFja2VkX3BvbGljeV9zaXplQhIKEF9zb3VyY2VfaWRlbnRpdHki3QMKIEFzc3VtZVJvbGVXaXRoV2ViSWRlbnRpdHlSZXF1ZXN0EiQKCHJvbGVfYXJuGAEgASgJQg3ArB8ByqwfBQgUEIAQSACIAQESOwoRcm9sZV9zZXNzaW9uX25hbWUYAiABKAlCG8CsHwHKrB8ECAIQQNqsHwtbXHcrPSwuQC1dKkgBiAEBEjMKEndlYl9pZGVudGl0eV90b2tlbhgDIAEoCUISwKwfAcqsHwYIBBCgnAH4rB8BSAKIAQESIwoLcHJvdmlkZXJfaWQYBCABKAlCCcqsHwUIBBCAEEgDiAEBEkYKC3BvbGljeV9hcm5zGAUgAygLMikucXVhcnRldC5pZGVudGl0eS52MS5Qb2xpY3lEZXNjcmlwdG9yVHlwZUIGyqwfAhAKEh4KBnBvbGljeRgGIAEoCUIJyqwfBQgBEIAQSASIAQESKgoQZHVyYXRpb25fc2Vjb25kcxgHIAEoBUIL0qwfBwiEBxDA0QJIBYgBAUILCglfcm9sZV9hcm5CFAoSX3JvbGVfc2Vzc2lvbl9uYW1lQhUKE193ZWJfaWRlbnRpdHlfdG9rZW5CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCEwoRX2R1cmF0aW9uX3NlY29uZHMioAIKIUFzc3VtZVJvbGVXaXRoV2ViSWRlbnRpdHlSZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMSJwofc3ViamVjdF9mcm9tX3dlYl9pZGVudGl0eV90b2tlbhgCIAEoCRI/ChFhc3N1bWVkX3JvbGVfdXNlchgDIAEoCzIkLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQXNzdW1lZFJvbGVVc2VyEh8KEnBhY2tlZF9wb2xpY3lfc2l6ZRgEIAEoBUgAiAEBEhAKCHByb3ZpZGVyGAUgASgJEhAKCGF1ZGllbmNlGAYgASgJQhUKE19wYWNrZWRfcG9saWN5X3NpemUiGgoYR2V0Q2FsbGVySWRlbnRpdHlSZXF1ZXN0IkoKGUdldENhbGxlcklkZW50aXR5UmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIPCgdhY2NvdW50GAIgASgJEgsKA2FybhgDIAEoCSLAAQoWR2V0U2Vzc2lvblRva2VuUmVxdWVzdBIqChBkdXJhdGlvbl9zZWNvbmRzGAEgASgFQgvSrB8HCIQHEMD0B0gAiAEBEiUKDXNlcmlhbF9udW1iZXIYAiABKAlCCcqsHwUICRCAAkgBiAEBEh0KCnRva2VuX2NvZGUYAyABKAlCBPisHwFIAogBAUITChFfZHVyYXRpb25fc2Vjb25kc0IQCg5fc2VyaWFsX251bWJlckINCgtfdG9rZW5fY29kZSJQChdHZXRTZXNzaW9uVG9rZW5SZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMixAIKGkdldFdlYklkZW50aXR5VG9rZW5SZXF1ZXN0EkIKCGF1ZGllbmNlGAEgAygJQjDArB8ByqwfBAgBEArqrB8HCgUIARDoB4q5HxVJZGVudGl0eVRva2VuQXVkaWVuY2USOwoQZHVyYXRpb25fc2Vjb25kcxgCIAEoBUIc0qwfBQg8EJAcirkfD0R1cmF0aW9uU2Vjb25kc0gAiAEBEkoKEXNpZ25pbmdfYWxnb3JpdGhtGAMgASgJQirArB8Biq0fBUVTMzg0iq0fBVJTMjU2irkfEFNpZ25pbmdBbGdvcml0aG1IAYgBARIuCgR0YWdzGAQgAygLMhgucXVhcnRldC5pZGVudGl0eS52MS5UYWdCBsqsHwIQMkITChFfZHVyYXRpb25fc2Vjb25kc0IUChJfc2lnbmluZ19hbGdvcml0aG0ibwobR2V0V2ViSWRlbnRpdHlUb2tlblJlc3BvbnNlEiAKEndlYl9pZGVudGl0eV90b2tlbhgBIAEoCUIE+KwfARIuCgpleHBpcmF0aW9uGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLQBwoUU2VjdXJpdHlUb2tlblNlcnZpY2US0QEKCkFzc3VtZVJvbGUSJi5xdWFydGV0LmlkZW50aXR5LnYxLkFzc3VtZVJvbGVSZXF1ZXN0GicucXVhcnRldC5pZGVudGl0eS52MS5Bc3N1bWVSb2xlUmVzcG9uc2UicoK5HxgKCkFzc3VtZVJvbGUSCntyb2xlX2Fybn2CuR8eCgpUYWdTZXNzaW9uEgp7cm9sZV9hcm59GgR0YWdzgrkfMAoRU2V0U291cmNlSWRlbnRpdHkSCntyb2xlX2Fybn0aD3NvdXJjZV9pZGVudGl0eRK3AQoZQXNzdW1lUm9sZVdpdGhXZWJJZGVudGl0eRI1LnF1YXJ0ZXQuaWRlbnRpdHkudjEuQXNzdW1lUm9sZVdpdGhXZWJJZGVudGl0eVJlcXVlc3QaNi5xdWFydGV0LmlkZW50aXR5LnYxLkFzc3VtZVJvbGVXaXRoV2ViSWRlbnRpdHlSZXNwb25zZSIrgrkfJwoZQXNzdW1lUm9sZVdpdGhXZWJJZGVudGl0eRIKe3JvbGVfYXJufRKRAQoRR2V0Q2FsbGVySWRlbnRpdHkSLS5xdWFydGV0LmlkZW50aXR5LnYxLkdldENhbGxlcklkZW50aXR5UmVxdWVzdBouLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0Q2FsbGVySWRlbnRpdHlSZXNwb25zZSIdkAIBgrkfFgoRR2V0Q2FsbGVySWRlbnRpdHkSASoShgEKD0dldFNlc3Npb25Ub2tlbhIrLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0U2Vzc2lvblRva2VuUmVxdWVzdBosLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0U2Vzc2lvblRva2VuUmVzcG9uc2UiGIK5HxQKD0dldFNlc3Npb25Ub2tlbhIBKhK7AQoTR2V0V2ViSWRlbnRpdHlUb2tlbhIvLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0V2ViSWRlbnRpdHlUb2tlblJlcXVlc3QaMC5xdWFydGV0LmlkZW50aXR5LnYxLkdldFdlYklkZW50aXR5VG9rZW5SZXNwb25zZSJBgrkfGAoTR2V0V2ViSWRlbnRpdHlUb2tlbhIBKoK5HyEKFlRhZ0dldFdlYklkZW50aXR5VG9rZW4SASoaBHRhZ3MaT4KgH0sKDnNlY3VyaXR5LXRva2VuEARCCjIwMTEtMDYtMTVKKWh0dHBzOi8vc3RzLmFtYXpvbmF3cy5jb20vZG9jLzIwMTEtMDYtMTUvUAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_identity_v1_session, file_quartet_identity_v1_tag, file_quartet_traits_v1_access, file_quartet_traits_v1_api, file_quartet_traits_v1_constraint]);
+  fileDesc("CjBxdWFydGV0L2lkZW50aXR5L3YxL3NlY3VyaXR5X3Rva2VuX3NlcnZpY2UucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEimgUKEUFzc3VtZVJvbGVSZXF1ZXN0EiQKCHJvbGVfYXJuGAEgASgJQg3ArB8ByqwfBQgUEIAQSACIAQESOwoRcm9sZV9zZXNzaW9uX25hbWUYAiABKAlCG8CsHwHKrB8ECAIQQNqsHwtbXHcrPSwuQC1dKkgBiAEBEkYKC3BvbGljeV9hcm5zGAMgAygLMikucXVhcnRldC5pZGVudGl0eS52MS5Qb2xpY3lEZXNjcmlwdG9yVHlwZUIGyqwfAhAKEh4KBnBvbGljeRgEIAEoCUIJyqwfBQgBEIAQSAKIAQESKgoQZHVyYXRpb25fc2Vjb25kcxgFIAEoBUIL0qwfBwiEBxDA0QJIA4gBARIuCgR0YWdzGAYgAygLMhgucXVhcnRldC5pZGVudGl0eS52MS5UYWdCBsqsHwIQMhIjChN0cmFuc2l0aXZlX3RhZ19rZXlzGAcgAygJQgbKrB8CEDISNAoLZXh0ZXJuYWxfaWQYCCABKAlCGsqsHwUIAhDICdqsHw1bXHcrPSwuQDovLV0qSASIAQESJQoNc2VyaWFsX251bWJlchgJIAEoCUIJyqwfBQgJEIACSAWIAQESHQoKdG9rZW5fY29kZRgKIAEoCUIE+KwfAUgGiAEBEjUKD3NvdXJjZV9pZGVudGl0eRgLIAEoCUIXyqwfBAgCEEDarB8LW1x3Kz0sLkAtXSpIB4gBAUILCglfcm9sZV9hcm5CFAoSX3JvbGVfc2Vzc2lvbl9uYW1lQgkKB19wb2xpY3lCEwoRX2R1cmF0aW9uX3NlY29uZHNCDgoMX2V4dGVybmFsX2lkQhAKDl9zZXJpYWxfbnVtYmVyQg0KC190b2tlbl9jb2RlQhIKEF9zb3VyY2VfaWRlbnRpdHki9gEKEkFzc3VtZVJvbGVSZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMSPwoRYXNzdW1lZF9yb2xlX3VzZXIYAiABKAsyJC5xdWFydGV0LmlkZW50aXR5LnYxLkFzc3VtZWRSb2xlVXNlchIfChJwYWNrZWRfcG9saWN5X3NpemUYAyABKAVIAIgBARIcCg9zb3VyY2VfaWRlbnRpdHkYBCABKAlIAYgBAUIVChNfcGFja2VkX3BvbGljeV9zaXplQhIKEF9zb3VyY2VfaWRlbnRpdHki3QMKIEFzc3VtZVJvbGVXaXRoV2ViSWRlbnRpdHlSZXF1ZXN0EiQKCHJvbGVfYXJuGAEgASgJQg3ArB8ByqwfBQgUEIAQSACIAQESOwoRcm9sZV9zZXNzaW9uX25hbWUYAiABKAlCG8CsHwHKrB8ECAIQQNqsHwtbXHcrPSwuQC1dKkgBiAEBEjMKEndlYl9pZGVudGl0eV90b2tlbhgDIAEoCUISwKwfAcqsHwYIBBCgnAH4rB8BSAKIAQESIwoLcHJvdmlkZXJfaWQYBCABKAlCCcqsHwUIBBCAEEgDiAEBEkYKC3BvbGljeV9hcm5zGAUgAygLMikucXVhcnRldC5pZGVudGl0eS52MS5Qb2xpY3lEZXNjcmlwdG9yVHlwZUIGyqwfAhAKEh4KBnBvbGljeRgGIAEoCUIJyqwfBQgBEIAQSASIAQESKgoQZHVyYXRpb25fc2Vjb25kcxgHIAEoBUIL0qwfBwiEBxDA0QJIBYgBAUILCglfcm9sZV9hcm5CFAoSX3JvbGVfc2Vzc2lvbl9uYW1lQhUKE193ZWJfaWRlbnRpdHlfdG9rZW5CDgoMX3Byb3ZpZGVyX2lkQgkKB19wb2xpY3lCEwoRX2R1cmF0aW9uX3NlY29uZHMioAIKIUFzc3VtZVJvbGVXaXRoV2ViSWRlbnRpdHlSZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMSJwofc3ViamVjdF9mcm9tX3dlYl9pZGVudGl0eV90b2tlbhgCIAEoCRI/ChFhc3N1bWVkX3JvbGVfdXNlchgDIAEoCzIkLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQXNzdW1lZFJvbGVVc2VyEh8KEnBhY2tlZF9wb2xpY3lfc2l6ZRgEIAEoBUgAiAEBEhAKCHByb3ZpZGVyGAUgASgJEhAKCGF1ZGllbmNlGAYgASgJQhUKE19wYWNrZWRfcG9saWN5X3NpemUiGgoYR2V0Q2FsbGVySWRlbnRpdHlSZXF1ZXN0IkoKGUdldENhbGxlcklkZW50aXR5UmVzcG9uc2USDwoHdXNlcl9pZBgBIAEoCRIPCgdhY2NvdW50GAIgASgJEgsKA2FybhgDIAEoCSLAAQoWR2V0U2Vzc2lvblRva2VuUmVxdWVzdBIqChBkdXJhdGlvbl9zZWNvbmRzGAEgASgFQgvSrB8HCIQHEMD0B0gAiAEBEiUKDXNlcmlhbF9udW1iZXIYAiABKAlCCcqsHwUICRCAAkgBiAEBEh0KCnRva2VuX2NvZGUYAyABKAlCBPisHwFIAogBAUITChFfZHVyYXRpb25fc2Vjb25kc0IQCg5fc2VyaWFsX251bWJlckINCgtfdG9rZW5fY29kZSJQChdHZXRTZXNzaW9uVG9rZW5SZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMiXwoXR2V0QWNjZXNzS2V5SW5mb1JlcXVlc3QSMgoNYWNjZXNzX2tleV9pZBgBIAEoCUIWwKwfAcqsHwUIEBCAAdqsHwVbXHddKkgAiAEBQhAKDl9hY2Nlc3Nfa2V5X2lkIisKGEdldEFjY2Vzc0tleUluZm9SZXNwb25zZRIPCgdhY2NvdW50GAEgASgJIrgCChlHZXRGZWRlcmF0aW9uVG9rZW5SZXF1ZXN0Ei4KBG5hbWUYASABKAlCG8CsHwHKrB8ECAIQINqsHwtbXHcrPSwuQC1dKkgAiAEBEh4KBnBvbGljeRgCIAEoCUIJyqwfBQgBEIAQSAGIAQESRgoLcG9saWN5X2FybnMYAyADKAsyKS5xdWFydGV0LmlkZW50aXR5LnYxLlBvbGljeURlc2NyaXB0b3JUeXBlQgbKrB8CEAoSKgoQZHVyYXRpb25fc2Vjb25kcxgEIAEoBUIL0qwfBwiEBxDA9AdIAogBARIuCgR0YWdzGAUgAygLMhgucXVhcnRldC5pZGVudGl0eS52MS5UYWdCBsqsHwIQMkIHCgVfbmFtZUIJCgdfcG9saWN5QhMKEV9kdXJhdGlvbl9zZWNvbmRzIscBChpHZXRGZWRlcmF0aW9uVG9rZW5SZXNwb25zZRI1CgtjcmVkZW50aWFscxgBIAEoCzIgLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQ3JlZGVudGlhbHMSOgoOZmVkZXJhdGVkX3VzZXIYAiABKAsyIi5xdWFydGV0LmlkZW50aXR5LnYxLkZlZGVyYXRlZFVzZXISHwoScGFja2VkX3BvbGljeV9zaXplGAMgASgFSACIAQFCFQoTX3BhY2tlZF9wb2xpY3lfc2l6ZSLEAgoaR2V0V2ViSWRlbnRpdHlUb2tlblJlcXVlc3QSQgoIYXVkaWVuY2UYASADKAlCMMCsHwHKrB8ECAEQCuqsHwcKBQgBEOgHirkfFUlkZW50aXR5VG9rZW5BdWRpZW5jZRI7ChBkdXJhdGlvbl9zZWNvbmRzGAIgASgFQhzSrB8FCDwQkByKuR8PRHVyYXRpb25TZWNvbmRzSACIAQESSgoRc2lnbmluZ19hbGdvcml0aG0YAyABKAlCKsCsHwGKrR8FRVMzODSKrR8FUlMyNTaKuR8QU2lnbmluZ0FsZ29yaXRobUgBiAEBEi4KBHRhZ3MYBCADKAsyGC5xdWFydGV0LmlkZW50aXR5LnYxLlRhZ0IGyqwfAhAyQhMKEV9kdXJhdGlvbl9zZWNvbmRzQhQKEl9zaWduaW5nX2FsZ29yaXRobSJvChtHZXRXZWJJZGVudGl0eVRva2VuUmVzcG9uc2USIAoSd2ViX2lkZW50aXR5X3Rva2VuGAEgASgJQgT4rB8BEi4KCmV4cGlyYXRpb24YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMrYKChRTZWN1cml0eVRva2VuU2VydmljZRLRAQoKQXNzdW1lUm9sZRImLnF1YXJ0ZXQuaWRlbnRpdHkudjEuQXNzdW1lUm9sZVJlcXVlc3QaJy5xdWFydGV0LmlkZW50aXR5LnYxLkFzc3VtZVJvbGVSZXNwb25zZSJygrkfGAoKQXNzdW1lUm9sZRIKe3JvbGVfYXJufYK5Hx4KClRhZ1Nlc3Npb24SCntyb2xlX2Fybn0aBHRhZ3OCuR8wChFTZXRTb3VyY2VJZGVudGl0eRIKe3JvbGVfYXJufRoPc291cmNlX2lkZW50aXR5ErcBChlBc3N1bWVSb2xlV2l0aFdlYklkZW50aXR5EjUucXVhcnRldC5pZGVudGl0eS52MS5Bc3N1bWVSb2xlV2l0aFdlYklkZW50aXR5UmVxdWVzdBo2LnF1YXJ0ZXQuaWRlbnRpdHkudjEuQXNzdW1lUm9sZVdpdGhXZWJJZGVudGl0eVJlc3BvbnNlIiuCuR8nChlBc3N1bWVSb2xlV2l0aFdlYklkZW50aXR5Egp7cm9sZV9hcm59EpEBChFHZXRDYWxsZXJJZGVudGl0eRItLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0Q2FsbGVySWRlbnRpdHlSZXF1ZXN0Gi4ucXVhcnRldC5pZGVudGl0eS52MS5HZXRDYWxsZXJJZGVudGl0eVJlc3BvbnNlIh2QAgGCuR8WChFHZXRDYWxsZXJJZGVudGl0eRIBKhKGAQoPR2V0U2Vzc2lvblRva2VuEisucXVhcnRldC5pZGVudGl0eS52MS5HZXRTZXNzaW9uVG9rZW5SZXF1ZXN0GiwucXVhcnRldC5pZGVudGl0eS52MS5HZXRTZXNzaW9uVG9rZW5SZXNwb25zZSIYgrkfFAoPR2V0U2Vzc2lvblRva2VuEgEqEo0BChBHZXRBY2Nlc3NLZXlJbmZvEiwucXVhcnRldC5pZGVudGl0eS52MS5HZXRBY2Nlc3NLZXlJbmZvUmVxdWVzdBotLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0QWNjZXNzS2V5SW5mb1Jlc3BvbnNlIhyQAgGCuR8VChBHZXRBY2Nlc3NLZXlJbmZvEgEqEtMBChJHZXRGZWRlcmF0aW9uVG9rZW4SLi5xdWFydGV0LmlkZW50aXR5LnYxLkdldEZlZGVyYXRpb25Ub2tlblJlcXVlc3QaLy5xdWFydGV0LmlkZW50aXR5LnYxLkdldEZlZGVyYXRpb25Ub2tlblJlc3BvbnNlIlyCuR8rChJHZXRGZWRlcmF0aW9uVG9rZW4SFWZlZGVyYXRlZC11c2VyL3tuYW1lfYK5HykKClRhZ1Nlc3Npb24SFWZlZGVyYXRlZC11c2VyL3tuYW1lfRoEdGFncxK7AQoTR2V0V2ViSWRlbnRpdHlUb2tlbhIvLnF1YXJ0ZXQuaWRlbnRpdHkudjEuR2V0V2ViSWRlbnRpdHlUb2tlblJlcXVlc3QaMC5xdWFydGV0LmlkZW50aXR5LnYxLkdldFdlYklkZW50aXR5VG9rZW5SZXNwb25zZSJBgrkfGAoTR2V0V2ViSWRlbnRpdHlUb2tlbhIBKoK5HyEKFlRhZ0dldFdlYklkZW50aXR5VG9rZW4SASoaBHRhZ3MaT4KgH0sKDnNlY3VyaXR5LXRva2VuEARCCjIwMTEtMDYtMTVKKWh0dHBzOi8vc3RzLmFtYXpvbmF3cy5jb20vZG9jLzIwMTEtMDYtMTUvUAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_identity_v1_session, file_quartet_identity_v1_tag, file_quartet_traits_v1_access, file_quartet_traits_v1_api, file_quartet_traits_v1_constraint]);
 
 /**
  * What AssumeRole is asked.
@@ -366,6 +366,129 @@ export const GetSessionTokenResponseSchema: GenMessage<GetSessionTokenResponse> 
   messageDesc(file_quartet_identity_v1_security_token_service, 7);
 
 /**
+ * What GetAccessKeyInfo is asked.
+ *
+ * @generated from message quartet.identity.v1.GetAccessKeyInfoRequest
+ */
+export type GetAccessKeyInfoRequest = Message<"quartet.identity.v1.GetAccessKeyInfoRequest"> & {
+  /**
+   * Never empty.
+   *
+   * @generated from field: optional string access_key_id = 1;
+   */
+  accessKeyId?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.identity.v1.GetAccessKeyInfoRequest.
+ * Use `create(GetAccessKeyInfoRequestSchema)` to create a new message.
+ */
+export const GetAccessKeyInfoRequestSchema: GenMessage<GetAccessKeyInfoRequest> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_security_token_service, 8);
+
+/**
+ * What GetAccessKeyInfo answers.
+ *
+ * @generated from message quartet.identity.v1.GetAccessKeyInfoResponse
+ */
+export type GetAccessKeyInfoResponse = Message<"quartet.identity.v1.GetAccessKeyInfoResponse"> & {
+  /**
+   * 12 digits.
+   *
+   * @generated from field: string account = 1;
+   */
+  account: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.GetAccessKeyInfoResponse.
+ * Use `create(GetAccessKeyInfoResponseSchema)` to create a new message.
+ */
+export const GetAccessKeyInfoResponseSchema: GenMessage<GetAccessKeyInfoResponse> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_security_token_service, 9);
+
+/**
+ * What GetFederationToken is asked.
+ *
+ * @generated from message quartet.identity.v1.GetFederationTokenRequest
+ */
+export type GetFederationTokenRequest = Message<"quartet.identity.v1.GetFederationTokenRequest"> & {
+  /**
+   * Ends the user's ARN. Never empty.
+   *
+   * @generated from field: optional string name = 1;
+   */
+  name?: string | undefined;
+
+  /**
+   * A policy as JSON that limits the session. Unset: none does.
+   *
+   * @generated from field: optional string policy = 2;
+   */
+  policy?: string | undefined;
+
+  /**
+   * Policies of the caller's account that limit the session. Without any of both kinds the user may do only what
+   * policies of resources allow it by its own ARN.
+   *
+   * @generated from field: repeated quartet.identity.v1.PolicyDescriptorType policy_arns = 3;
+   */
+  policyArns: PolicyDescriptorType[];
+
+  /**
+   * How long the credentials are good for. Unset: 43200; of a root 3600, which is its longest.
+   *
+   * @generated from field: optional int32 duration_seconds = 4;
+   */
+  durationSeconds?: number | undefined;
+
+  /**
+   * Tags of the session, over the caller's of the same keys. Empty: none.
+   *
+   * @generated from field: repeated quartet.identity.v1.Tag tags = 5;
+   */
+  tags: Tag[];
+};
+
+/**
+ * Describes the message quartet.identity.v1.GetFederationTokenRequest.
+ * Use `create(GetFederationTokenRequestSchema)` to create a new message.
+ */
+export const GetFederationTokenRequestSchema: GenMessage<GetFederationTokenRequest> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_security_token_service, 10);
+
+/**
+ * What GetFederationToken answers.
+ *
+ * @generated from message quartet.identity.v1.GetFederationTokenResponse
+ */
+export type GetFederationTokenResponse = Message<"quartet.identity.v1.GetFederationTokenResponse"> & {
+  /**
+   * @generated from field: quartet.identity.v1.Credentials credentials = 1;
+   */
+  credentials?: Credentials | undefined;
+
+  /**
+   * @generated from field: quartet.identity.v1.FederatedUser federated_user = 2;
+   */
+  federatedUser?: FederatedUser | undefined;
+
+  /**
+   * Percent of the room for session policies and tags that they take up. Unset: there are none.
+   *
+   * @generated from field: optional int32 packed_policy_size = 3;
+   */
+  packedPolicySize?: number | undefined;
+};
+
+/**
+ * Describes the message quartet.identity.v1.GetFederationTokenResponse.
+ * Use `create(GetFederationTokenResponseSchema)` to create a new message.
+ */
+export const GetFederationTokenResponseSchema: GenMessage<GetFederationTokenResponse> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_security_token_service, 11);
+
+/**
  * What GetWebIdentityToken is asked.
  *
  * @generated from message quartet.identity.v1.GetWebIdentityTokenRequest
@@ -408,7 +531,7 @@ export type GetWebIdentityTokenRequest = Message<"quartet.identity.v1.GetWebIden
  * Use `create(GetWebIdentityTokenRequestSchema)` to create a new message.
  */
 export const GetWebIdentityTokenRequestSchema: GenMessage<GetWebIdentityTokenRequest> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_security_token_service, 8);
+  messageDesc(file_quartet_identity_v1_security_token_service, 12);
 
 /**
  * What GetWebIdentityToken answers.
@@ -436,7 +559,7 @@ export type GetWebIdentityTokenResponse = Message<"quartet.identity.v1.GetWebIde
  * Use `create(GetWebIdentityTokenResponseSchema)` to create a new message.
  */
 export const GetWebIdentityTokenResponseSchema: GenMessage<GetWebIdentityTokenResponse> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_security_token_service, 9);
+  messageDesc(file_quartet_identity_v1_security_token_service, 13);
 
 /**
  * Issues temporary credentials. What a session may do is read again for each request from its role or user, so that a
@@ -485,6 +608,28 @@ export const SecurityTokenService: GenService<{
     methodKind: "unary";
     input: typeof GetSessionTokenRequestSchema;
     output: typeof GetSessionTokenResponseSchema;
+  },
+  /**
+   * Says whose an access key is, whichever account it belongs to.
+   *
+   * @generated from rpc quartet.identity.v1.SecurityTokenService.GetAccessKeyInfo
+   */
+  getAccessKeyInfo: {
+    methodKind: "unary";
+    input: typeof GetAccessKeyInfoRequestSchema;
+    output: typeof GetAccessKeyInfoResponseSchema;
+  },
+  /**
+   * Issues temporary credentials of a federated user: somebody for whom the calling user or root vouches. The user may
+   * do what both the caller's policies and those of the request allow; it calls neither this service, but for
+   * GetCallerIdentity, nor that of identities. Each call issues others.
+   *
+   * @generated from rpc quartet.identity.v1.SecurityTokenService.GetFederationToken
+   */
+  getFederationToken: {
+    methodKind: "unary";
+    input: typeof GetFederationTokenRequestSchema;
+    output: typeof GetFederationTokenResponseSchema;
   },
   /**
    * Issues a token that a program shows as `authorization: Bearer` when it calls services by RPC. It has the rights

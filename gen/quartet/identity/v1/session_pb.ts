@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/session.proto.
  */
 export const file_quartet_identity_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFxdWFydGV0L2lkZW50aXR5L3YxL3Nlc3Npb24ucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEikgEKC0NyZWRlbnRpYWxzEhUKDWFjY2Vzc19rZXlfaWQYASABKAkSHwoRc2VjcmV0X2FjY2Vzc19rZXkYAiABKAlCBPisHwESGwoNc2Vzc2lvbl90b2tlbhgDIAEoCUIE+KwfARIuCgpleHBpcmF0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3Cg9Bc3N1bWVkUm9sZVVzZXISFwoPYXNzdW1lZF9yb2xlX2lkGAEgASgJEgsKA2FybhgCIAEoCSI/ChRQb2xpY3lEZXNjcmlwdG9yVHlwZRIfCgNhcm4YASABKAlCDcCsHwHKrB8FCBQQgBBIAIgBAUIGCgRfYXJuYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
+  fileDesc("CiFxdWFydGV0L2lkZW50aXR5L3YxL3Nlc3Npb24ucHJvdG8SE3F1YXJ0ZXQuaWRlbnRpdHkudjEikgEKC0NyZWRlbnRpYWxzEhUKDWFjY2Vzc19rZXlfaWQYASABKAkSHwoRc2VjcmV0X2FjY2Vzc19rZXkYAiABKAlCBPisHwESGwoNc2Vzc2lvbl90b2tlbhgDIAEoCUIE+KwfARIuCgpleHBpcmF0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3Cg9Bc3N1bWVkUm9sZVVzZXISFwoPYXNzdW1lZF9yb2xlX2lkGAEgASgJEgsKA2FybhgCIAEoCSI3Cg1GZWRlcmF0ZWRVc2VyEhkKEWZlZGVyYXRlZF91c2VyX2lkGAEgASgJEgsKA2FybhgCIAEoCSI/ChRQb2xpY3lEZXNjcmlwdG9yVHlwZRIfCgNhcm4YASABKAlCDcCsHwHKrB8FCBQQgBBIAIgBAUIGCgRfYXJuYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
 
 /**
  * A key that expires. Requests that are signed with it carry its session token.
@@ -86,13 +86,41 @@ export const AssumedRoleUserSchema: GenMessage<AssumedRoleUser> = /*@__PURE__*/
   messageDesc(file_quartet_identity_v1_session, 1);
 
 /**
+ * The principal of a federated user's session.
+ *
+ * @generated from message quartet.identity.v1.FederatedUser
+ */
+export type FederatedUser = Message<"quartet.identity.v1.FederatedUser"> & {
+  /**
+   * `<account>:<name>`.
+   *
+   * @generated from field: string federated_user_id = 1;
+   */
+  federatedUserId: string;
+
+  /**
+   * `arn:aws:sts::111122223333:federated-user/build`.
+   *
+   * @generated from field: string arn = 2;
+   */
+  arn: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.FederatedUser.
+ * Use `create(FederatedUserSchema)` to create a new message.
+ */
+export const FederatedUserSchema: GenMessage<FederatedUser> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_session, 2);
+
+/**
  * A policy that is named instead of written out.
  *
  * @generated from message quartet.identity.v1.PolicyDescriptorType
  */
 export type PolicyDescriptorType = Message<"quartet.identity.v1.PolicyDescriptorType"> & {
   /**
-   * The ARN of a policy of the role's account. Never empty.
+   * The ARN of a policy of the role's or user's account. Never empty.
    *
    * @generated from field: optional string arn = 1;
    */
@@ -104,5 +132,5 @@ export type PolicyDescriptorType = Message<"quartet.identity.v1.PolicyDescriptor
  * Use `create(PolicyDescriptorTypeSchema)` to create a new message.
  */
 export const PolicyDescriptorTypeSchema: GenMessage<PolicyDescriptorType> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_session, 2);
+  messageDesc(file_quartet_identity_v1_session, 3);
 
