@@ -28,8 +28,16 @@ export interface MethodRoutes {
   find(question: RouteQuestion): MethodMatch | undefined;
   /** Whether the service has a method at this path with any HTTP method. */
   knowsPath(path: string): boolean;
-  /** Whether a method of the service has this path because of a literal at its beginning, which no label takes. */
+  /**
+   * Whether a method of the service has this path because of a literal at its beginning, which no label takes, or the
+   * request means one beside such methods.
+   */
   isFixedPath(question: Pick<RouteQuestion, "method" | "path" | "hasHeader">): boolean;
+  /**
+   * Whether the request means an operation beside methods that share a literal at the beginning of their paths and a
+   * header, because it has both and none of the paths.
+   */
+  isBesideFixedPaths(question: Pick<RouteQuestion, "method" | "path" | "hasHeader">): boolean;
 }
 
 interface Route {
@@ -73,16 +81,22 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
       first?.kind === "literal" ? routes.map(({ http }) => ({ method, start: `/${first.text}`, http })) : [],
     ),
   );
+  const withHeaders = fixed.filter(({ http }) => http.requiredHeaders.length > 0);
+  type Fixed = (typeof fixed)[number];
+  type Question = Pick<RouteQuestion, "method" | "path" | "hasHeader">;
+  const isOf = ({ method, start, http }: Fixed, question: Question): boolean =>
+    method === question.method &&
+    question.path.startsWith(start) &&
+    fits(http.template.segments, splitPath(question.path)) &&
+    http.requiredHeaders.every(question.hasHeader);
+  const isBesideFixedPaths = (question: Question): boolean =>
+    withHeaders.some(
+      ({ start, http }) => question.path.startsWith(`${start}/`) && http.requiredHeaders.every(question.hasHeader),
+    ) && !withHeaders.some((each) => isOf(each, question));
   return {
     find,
-    isFixedPath: ({ method, path, hasHeader }) =>
-      fixed.some(
-        ({ method: own, start, http }) =>
-          own === method &&
-          path.startsWith(start) &&
-          fits(http.template.segments, splitPath(path)) &&
-          http.requiredHeaders.every(hasHeader),
-      ),
+    isFixedPath: (question) => fixed.some((each) => isOf(each, question)) || isBesideFixedPaths(question),
+    isBesideFixedPaths,
     knowsPath: (path) => {
       const segments = splitPath(path);
       return [...shapes.values()].some((each) => each.some((shape) => fits(shape.segments, segments)));

@@ -79,9 +79,13 @@ export const bind = async (
 /** What the public service says of every document that has a value of another type, or one that is no value. */
 const otherSchema = "The XML you provided was not well-formed or did not validate against our published schema";
 
-/** Finds the method of a route. Throws UNKNOWN_OPERATION, METHOD_NOT_ALLOWED and SUBRESOURCE_NOT_OFFERED. */
+/**
+ * Finds the method of a route. Throws HEADER_NOT_OFFERED, UNKNOWN_OPERATION, METHOD_NOT_ALLOWED and
+ * SUBRESOURCE_NOT_OFFERED.
+ */
 export const matchRoute = (binding: ApiBinding, question: RouteQuestion): MethodMatch => {
   const { routes, subresources } = binding;
+  if (routes.isBesideFixedPaths(question)) throw refusal(ErrorReason.HEADER_NOT_OFFERED);
   const found = routes.find(question);
   if (binding.api.protocol === Protocol.REST_XML)
     refuseOtherSubresources(subresources, question.query, question.method, found?.method);

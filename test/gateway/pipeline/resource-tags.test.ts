@@ -45,6 +45,24 @@ test("a refusal is inside an ErrorResponse, as the clients of these operations r
   expect(body).toMatch(/<\/Error><RequestId>.+<\/RequestId><HostId>.+<\/HostId><\/ErrorResponse>$/);
 });
 
+// what is asked of the account
+test.for([
+  ["GET", "/v20180820/configuration/publicAccessBlock"],
+  ["PUT", "/v20180820/configuration/publicAccessBlock"],
+  ["DELETE", "/v20180820/configuration/publicAccessBlock"],
+  ["GET", "/v20180820/accesspoint"],
+  ["PUT", "/v20180820/tags/arn%3Aaws%3As3%3A%3A%3Aphotos"],
+] as const)("%s %s of an account is refused by name, whatever buckets there are", async ([method, path]) => {
+  const { client, storage, host } = await start();
+  await client.send(new CreateBucketCommand({ Bucket: "v20180820" }));
+  await client.send(new CreateBucketCommand({ Bucket: "000000000000" }));
+  const request = { method, target: path, headers: account, ...(method === "PUT" && { body: "<A/>" }) };
+  for (const asked of [request, { ...request, host }]) {
+    const { status, body } = await storage.call(asked);
+    expect([status, body]).toEqual([501, expect.stringContaining("<Code>NotImplemented</Code>")]);
+  }
+});
+
 test("a bucket may have the name of the path's beginning", async () => {
   const { client, storage } = await start();
   await client.send(new CreateBucketCommand({ Bucket: "v20180820" }));
