@@ -11,7 +11,7 @@ import { textOf } from "../../../services/kit/access/questions.ts";
 import type { EntityKind } from "../../../services/kit/accounts/entity-arn.ts";
 import { entityArn, namedWithPath, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { providerArn } from "../../../services/kit/accounts/provider-arn.ts";
-import { parseArn } from "../../../services/kit/arn/arn.ts";
+import { inPublicPartition, parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
 import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Tags } from "../../../services/kit/tags/tags.ts";
@@ -76,7 +76,7 @@ const resourceOf = (question: Question, context: Context): Resource => {
     const isShared = given.account === commonAccount && context.method.idempotency === Idempotency.NO_SIDE_EFFECTS;
     const state = context.app.identities.state(accountId);
     const policy = findPolicyByArn(resource, (account) => (account === accountId ? state : undefined));
-    const tagged = policy ?? findProviderByArn(accountId, state, resource);
+    const tagged = policy ?? findProviderByArn(accountId, state, resource) ?? findPrincipalByArn(context, resource);
     const ownerAccountId = isShared ? accountId : given.account;
     return { arn: resource, ownerAccountId, ...tagConditions(context, tagged?.tags) };
   }
@@ -88,6 +88,13 @@ const resourceOf = (question: Question, context: Context): Resource => {
     ownerAccountId: accountId,
     conditions: permission.action === "PassRole" ? new Map([...conditions, ...passedToMachines]) : conditions,
   };
+};
+
+/** The user or role of the account with this ARN. */
+const findPrincipalByArn = (context: Context, arn: string): KnownEntity | undefined => {
+  const [, kind, name = ""] = /:(user|role)\/(?:.*\/)?([^/]+)$/.exec(arn) ?? [];
+  const found = kind === undefined ? undefined : knownEntity(context, kind as EntityKind, name);
+  return found?.arn === inPublicPartition(arn) ? found : undefined;
 };
 
 const noConditions: Conditions = new Map();

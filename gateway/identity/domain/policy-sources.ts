@@ -1,8 +1,8 @@
 import type { HeldPolicies } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
-import { entityArn } from "../../../services/kit/accounts/entity-arn.ts";
+import { entityArn, pathName, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
+import { inPublicPartition } from "../../../services/kit/arn/arn.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { roleCaller, userCaller } from "../../../services/kit/identity/caller.ts";
-import { pathName, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
 import type { Tags } from "../../../services/kit/tags/tags.ts";
 import type { DeclaredAccounts } from "../application.ts";
 import type { AccountState } from "./account-state.ts";
@@ -33,7 +33,7 @@ export const simulatedEntity = (
   const [, kind = "", name = ""] = /:(user|group|role)\/(?:.*\/)?([^/]+)$/.exec(arn) ?? [];
   const find = { user: findUser, group: findGroup, role: findRole }[kind];
   const found = find?.(accounts, accountId, state, name);
-  if (found === undefined || found.arn !== arn.replace(/^arn:svc:/, "arn:aws:")) throw noSuch(kind, name);
+  if (found === undefined || found.arn !== inPublicPartition(arn)) throw noSuch(kind, name);
   return found;
 };
 

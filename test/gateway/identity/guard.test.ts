@@ -57,7 +57,11 @@ test("policies ask for the tags of the user, role or policy that is meant, under
   await identity.call("createUser", { userName: "bob" });
   await identity.call("createRole", { roleName: "reader", assumeRolePolicyDocument: trust, tags });
   await identity.call("createPolicy", { policyName: "own", policyDocument: document({}), tags });
-  const outcomeOf = async (key: string, operation: "getUser" | "getRole" | "getPolicy", request: object) => {
+  const outcomeOf = async (
+    key: string,
+    operation: "getUser" | "getRole" | "getPolicy" | "simulatePrincipalPolicy",
+    request: object,
+  ) => {
     const Condition = { StringEquals: { [key]: "sea" } };
     const caller = userCaller(shop, "bob", [document({ Action: "iam:*", Condition })]);
     return identity.call(operation, request, caller).then(
@@ -65,6 +69,10 @@ test("policies ask for the tags of the user, role or policy that is meant, under
       (error: unknown) => (error as { facts: { reason: string } }).facts.reason,
     );
   };
+  const simulating = (entity: string, partition = "aws") => ({
+    policySourceArn: `arn:${partition}:iam::${shop}:${entity}`,
+    actionNames: ["s3:GetObject"],
+  });
   const asked = [
     ["getUser", { userName: "alice" }, "done"],
     ["getUser", { userName: "carol" }, "done"],
@@ -74,6 +82,11 @@ test("policies ask for the tags of the user, role or policy that is meant, under
     ["getRole", { roleName: "reader" }, "done"],
     ["getRole", { roleName: "clerk" }, "done"],
     ["getPolicy", { policyArn: `arn:aws:iam::${shop}:policy/own` }, "done"],
+    ["simulatePrincipalPolicy", simulating("user/alice"), "done"],
+    ["simulatePrincipalPolicy", simulating("user/team/carol"), "done"],
+    ["simulatePrincipalPolicy", simulating("role/reader"), "done"],
+    ["simulatePrincipalPolicy", simulating("user/alice", "svc"), "done"],
+    ["simulatePrincipalPolicy", simulating("user/bob"), "ACCESS_DENIED"],
     ["getPolicy", { policyArn: `arn:aws:iam::${shop}:policy/other` }, "ACCESS_DENIED"],
   ] as const;
   for (const key of ["iam:ResourceTag/team", "aws:ResourceTag/Team"])
