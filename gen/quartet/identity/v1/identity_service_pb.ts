@@ -5381,9 +5381,9 @@ export const GetCredentialReportRequestSchema: GenMessage<GetCredentialReportReq
  */
 export type GetCredentialReportResponse = Message<"quartet.identity.v1.GetCredentialReportResponse"> & {
   /**
-   * A table with a header line, the root, and then the users in order of their names. Keys that the configuration or the
-   * credentials file declares are not listed: of a declared user, and of a root without other keys, their columns say
-   * `N/A`.
+   * A table with a header line, the root, and then the users in order of their names. Keys that the configuration or
+   * the credentials file declares are not listed: of a declared user, and of a root without other keys, their columns
+   * say `N/A`.
    *
    * @generated from field: bytes content = 1;
    */
@@ -5558,7 +5558,8 @@ export type SimulatePrincipalPolicyRequest = Message<"quartet.identity.v1.Simula
   resourceOwner?: string | undefined;
 
   /**
-   * The user who makes the requests. Unset: the source, if it is a user or a session of a role; nobody in particular of a group.
+   * The user who makes the requests. Unset: the source, if it is a user, or a session of a role; nobody in particular
+   * of a group.
    *
    * @generated from field: optional string caller_arn = 8;
    */
@@ -7030,8 +7031,8 @@ export const IdentityService: GenService<{
   },
   /**
    * Lists the users, groups, roles and managed policies of the account, declared ones too, with everything that says
-   * what they may do: users first, then groups, roles and policies, each in order of their names. Of the common policies
-   * only those are listed that something has attached.
+   * what they may do: users first, then groups, roles and policies, each in order of their names. Of the common
+   * policies only those are listed that something has attached.
    *
    * @generated from rpc quartet.identity.v1.IdentityService.GetAccountAuthorizationDetails
    */
@@ -7052,7 +7053,8 @@ export const IdentityService: GenService<{
     output: typeof SimulatePrincipalPolicyResponseSchema;
   },
   /**
-   * Says what policies that the request has would say of actions that nobody makes. Nothing changes and nothing is done.
+   * Says what policies that the request has would say of actions that nobody makes. Nothing changes and nothing is
+   * done.
    *
    * @generated from rpc quartet.identity.v1.IdentityService.SimulateCustomPolicy
    */
