@@ -19,9 +19,9 @@ export const getCredentialReport = async (_request: GetCredentialReportRequest, 
   const { accountId } = caller;
   const keys = keysByUser(context);
   const { declared, stored } = allUsers(context);
-  const root = { name: "<root_account>", arn: `arn:aws:iam::${accountId}:root`, created: notSupported };
+  const root = { name: "<root_account>", arn: `arn:aws:iam::${accountId}:root`, created: declaredTime };
   const users = [
-    ...declared.map(({ userName, arn }) => ({ name: userName, arn, created: unknown, keys: undefined })),
+    ...declared.map(({ userName, arn }) => ({ name: userName, arn, created: declaredTime, keys: undefined })),
     ...stored.map((record) => {
       const { userName, arn, createDate } = storedUser(accountId, record);
       return { name: userName, arn, created: timeOf(timestampDate(createDate)), keys: keys.get(userName) ?? [] };
@@ -32,11 +32,9 @@ export const getCredentialReport = async (_request: GetCredentialReportRequest, 
   const turn = new Turn();
   for (const { name, arn, created, keys: own } of [{ ...root, keys: keys.get("") }, ...users]) {
     if (turn.isOver) await turn.next();
-    const isRoot = created === notSupported;
-    const password = [isRoot ? notSupported : "false", unknown, isRoot ? notSupported : unknown, unknown, "false"];
-    lines.push(
-      [cell(name), cell(arn), created, ...password, ...(await keyColumns(context, own)), ...noCertificates].join(","),
-    );
+    const password = name === root.name ? rootPassword : noPassword;
+    const credentials = [...password, ...(await keyColumns(context, own)), ...noCertificates];
+    lines.push([cell(name), cell(arn), created, ...credentials].join(","));
   }
   return {
     content: Buffer.from(`${lines.join("\n")}\n`),
@@ -46,7 +44,9 @@ export const getCredentialReport = async (_request: GetCredentialReportRequest, 
 };
 
 const unknown = "N/A";
-const notSupported = "not_supported";
+/** That it has one, its last use, its last and its next change; and a second factor. */
+const noPassword = ["false", unknown, unknown, unknown, "false"];
+const rootPassword = ["not_supported", "no_information", "not_supported", "not_supported", "false"];
 const noCertificates = ["false", unknown, "false", unknown];
 
 const columns = [
@@ -106,3 +106,6 @@ const cell = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll(
 
 /** Without what is left of the second. */
 const timeOf = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, "+00:00");
+
+/** When what is declared was created, as all answers say. */
+const declaredTime = timeOf(new Date(0));

@@ -37,14 +37,16 @@ test("the report has the ages and last uses of keys that were created, and says 
   const password = "false,N/A,N/A,N/A,false";
   expect(Buffer.from(content).toString("utf8").split("\n")).toEqual([
     header,
-    `<root_account>,arn:aws:iam::${shop}:root,not_supported,not_supported,N/A,not_supported,N/A,false,` +
+    `<root_account>,arn:aws:iam::${shop}:root,1970-01-01T00:00:00+00:00,not_supported,no_information,not_supported,` +
+      "not_supported,false," +
       `N/A,${none},N/A,${none},false,N/A,false,N/A`,
     `alice,arn:aws:iam::${shop}:user/staff/alice,2026-01-02T03:04:05+00:00,${password},` +
       "true,2026-01-02T03:04:05+00:00,2026-01-02T04:04:05+00:00,eu-west-1,s3," +
       "false,2026-01-02T04:04:05+00:00,N/A,N/A,N/A,false,N/A,false,N/A",
     `Bob,arn:aws:iam::${shop}:user/Bob,2026-01-02T03:04:05+00:00,${password},` +
       `false,${none},false,${none},false,N/A,false,N/A`,
-    `carol,arn:aws:iam::${shop}:user/team/carol,N/A,${password},N/A,${none},N/A,${none},false,N/A,false,N/A`,
+    `carol,arn:aws:iam::${shop}:user/team/carol,1970-01-01T00:00:00+00:00,${password},` +
+      `N/A,${none},N/A,${none},false,N/A,false,N/A`,
     `"d,e","arn:aws:iam::${shop}:user/d,e",2026-01-02T04:04:05+00:00,${password},` +
       `false,${none},false,${none},false,N/A,false,N/A`,
     "",
