@@ -21,8 +21,8 @@ const ofAnyCaller = new Set([openOperation, SecurityTokenService.method.getCalle
 
 /**
  * Refuses callers without a signature but where a web identity stands for one: UNAUTHENTICATED; and credentials to who
- * shows a token, whose life they would prolong, and to federated users: ACCESS_DENIED. Everything else is decided by the
- * trust policy of the role, which only the operation itself can read, or by the operation.
+ * shows a token, whose life they would prolong, and to federated users: ACCESS_DENIED. Everything else is decided by
+ * the trust policy of the role, which only the operation itself can read, or by the operation.
  */
 const guard: Guard<Application, undefined> = async (_request, context) => {
   const { method, caller } = context;
