@@ -137,6 +137,8 @@ export const limits = {
   inlineBytesMax: 64 * kibibyte,
   /** Time between two rounds of periodic work, in milliseconds. */
   periodicWorkIntervalMs: 10 * minuteMs,
+  /** Time between two sweeps of blobs, which compare all files with their records, in milliseconds. */
+  sweepIntervalMs: 24 * hourMs,
   /** How long after the start the first sweep of blobs begins, in milliseconds. */
   firstSweepDelayMs: 5_000,
   /** How soon after one round of the check of stored data it is looked whether the next one is due, in milliseconds. */

@@ -60,7 +60,7 @@ import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
 import { amountMetrics, openAmounts } from "./store/stored-amounts.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
-import { sweepBlobs } from "./work/blob-sweep.ts";
+import { removeUnreferencedBlobs, sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
 import { writeInventories } from "./work/inventory.ts";
@@ -247,15 +247,16 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     tasks: {
       saveLockClock: () => lockClock.save(),
       expireFinishedUploads: () => expireFinishedUploads(store, clock.now() - limits.finishedUploadLifetimeMs),
+      removeUnreferencedBlobs: (signal) => removeUnreferencedBlobs(sweep, signal),
     },
   });
   const stopSweeping = runPeriodically({
     clock,
     log,
-    intervalMs: limits.periodicWorkIntervalMs,
+    intervalMs: limits.sweepIntervalMs,
     // It reads all 256 directories, which a start need not wait for.
     firstAfterMs: limits.firstSweepDelayMs,
-    tasks: { sweepBlobs: () => sweepBlobs(sweep) },
+    tasks: { sweepBlobs: (signal) => sweepBlobs(sweep, signal) },
   });
 
   const app: Application = {
@@ -263,7 +264,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     clock,
     lockClock,
     ids,
-    content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
+    content: new ContentStore({ blobs, pins, ids, clock, inlineBytesMax: limits.inlineBytesMax }),
     wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames }),
     keyNames,
     events,

@@ -2,15 +2,17 @@ import type { KeyObject } from "node:crypto";
 
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { SealBrokenError } from "../../kit/keyring/sealed.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import { StoreWriteError } from "../../kit/store/errors.ts";
 import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { BlobCorruptError, BlobMissingError } from "../blobs/blob-store.ts";
 import type { BlobPins } from "../blobs/pins.ts";
+import { fileBlobId, inlineBlobId } from "../domain/blob-id.ts";
 import type { ChecksumMembers } from "../domain/checksum-algorithm.ts";
 import type { BlobRange, NewBlob } from "../domain/extent.ts";
-import type { BlobKey, ContentKey } from "../encryption/content-key.ts";
+import type { ContentKey } from "../encryption/content-key.ts";
 import { createBlobKey, openBlobKey, openInlineBody, sealInlineBody } from "../encryption/content-key.ts";
 import { fault } from "../faults.ts";
 import type { ContentExpectation, ContentFacts, ContentVerifier } from "./content-verifier.ts";
@@ -39,6 +41,7 @@ export interface ContentStoreOptions {
   readonly blobs: BlobStore;
   readonly pins: BlobPins;
   readonly ids: Ids;
+  readonly clock: Clock;
   /** Content of up to so many bytes is stored in the database. */
   readonly inlineBytesMax: number;
 }
@@ -67,15 +70,20 @@ export class ContentStore {
     signal: AbortSignal,
     commit: (content: ReceivedContent) => Promise<T>,
   ): Promise<T> {
-    const blobId = this.#options.ids.hex(32);
-    const unpin = this.#options.pins.pin([blobId]);
+    const { blobs, pins, ids } = this.#options;
+    let unpin = (): void => {};
+    const beginFile = (): string => {
+      const blobId = fileBlobId(ids);
+      unpin = pins.pin([blobId]);
+      return blobId;
+    };
     try {
-      const content = await this.#store(blobId, createBlobKey(contentKey, blobId), incoming, expectation, signal);
+      const content = await this.#store(incoming, expectation, contentKey, beginFile, signal);
       try {
         return await commit(content);
       } catch (error) {
         const isFile = content.blob !== undefined && content.blob.inlineBody === undefined;
-        if (isFile && !(error instanceof StoreWriteError)) await this.#options.blobs.remove(blobId);
+        if (isFile && !(error instanceof StoreWriteError)) await blobs.remove(content.blob.blobId);
         throw error;
       }
     } finally {
@@ -110,21 +118,24 @@ export class ContentStore {
   }
 
   async #store(
-    blobId: string,
-    key: BlobKey,
     incoming: IncomingContent,
     expectation: ContentExpectation,
+    contentKey: ContentKey,
+    beginFile: () => string,
     signal: AbortSignal,
   ): Promise<ReceivedContent> {
-    const { inlineBytesMax, blobs } = this.#options;
+    const { inlineBytesMax, blobs, ids, clock } = this.#options;
     const verifier = await openContentVerifier(expectation, incoming.hasNoTrailer !== true);
     const source = incoming.body[Symbol.asyncIterator]();
     try {
       const { pieces, isEnd } = await readBeginning(source, verifier, incoming.prefix, inlineBytesMax);
       if (isEnd) {
         signal.throwIfAborted();
-        return inline(blobId, key, pieces, verifier.finish(incoming.trailer()));
+        const facts = verifier.finish(incoming.trailer());
+        return { ...facts, blob: inlineBlob(inlineBlobId(ids, clock.now()), contentKey, pieces) };
       }
+      const blobId = beginFile();
+      const key = createBlobKey(contentKey, blobId);
       let facts: ContentFacts | undefined;
       const all = beginningAndRest(pieces, source, verifier, () => {
         facts = verifier.finish(incoming.trailer());
@@ -174,18 +185,14 @@ async function* beginningAndRest(
   onEnd();
 }
 
-const inline = (
-  blobId: string,
-  { key, sealed }: BlobKey,
-  pieces: readonly Uint8Array[],
-  facts: ContentFacts,
-): ReceivedContent => {
+/** Content that is stored in the database; undefined if there is none. */
+const inlineBlob = (blobId: string, contentKey: ContentKey, pieces: readonly Uint8Array[]): NewBlob | undefined => {
   const [only] = pieces;
   const content = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
   const sizeBytes = content.length;
-  if (sizeBytes === 0) return { ...facts, blob: undefined };
-  const inlineBody = sealInlineBody(key, blobId, content);
-  return { ...facts, blob: { blobId, sizeBytes, dataKey: sealed, inlineBody } };
+  if (sizeBytes === 0) return undefined;
+  const { key, sealed } = createBlobKey(contentKey, blobId);
+  return { blobId, sizeBytes, dataKey: sealed, inlineBody: sealInlineBody(key, blobId, content) };
 };
 
 /** The data key of a blob; undefined if it is not encrypted. Throws SealBrokenError. */

@@ -2,23 +2,30 @@ import { randomBytes } from "node:crypto";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { StoreWriteError } from "../../../services/kit/store/errors.ts";
 import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
+import { blobShards, shardOf } from "../../../services/object-storage/blobs/blob-store.ts";
 import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
 import { BlobPins } from "../../../services/object-storage/blobs/pins.ts";
 import { ContentStore } from "../../../services/object-storage/content/content-store.ts";
 import { blobKey } from "../../support/blob-key.ts";
-import { fixedIds } from "../../support/fixed-ids.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 const blobId = "00000000000000000000000000000001";
 const content = randomBytes(300_000);
 
+/** The ids of files are all the same. */
+const ids = { ...randomIds, hex: () => blobId };
+
 const opened = async () => {
   const blobs = await openFileBlobStore({ directory: await temporaryDirectory() });
   onTestFinished(() => blobs.close());
   const pins = new BlobPins();
-  return { blobs, pins, store: new ContentStore({ blobs, pins, ids: fixedIds(), inlineBytesMax: 1_000 }) };
+  const clock = new FakeClock();
+  const store = new ContentStore({ blobs, pins, ids, clock, inlineBytesMax: 1_000 });
+  return { blobs, pins, clock, store };
 };
 
 async function* body(bytes: number): AsyncGenerator<Uint8Array> {
@@ -65,6 +72,19 @@ describe("content that is received", () => {
     const { blobs, store } = await opened();
     const files = await store.receive(incoming(1_000), anything, contentKey, signal, () => idsOf(blobs));
     expect(files).toEqual([]);
+  });
+
+  test("and is small is stored before all that came earlier, and in no directory of files", async () => {
+    const { store, clock } = await opened();
+    const receive = () =>
+      store.receive(incoming(1_000), anything, contentKey, signal, async ({ blob }) => blob?.blobId ?? "");
+    const received: string[] = [];
+    for (let each = 0; each < 3; each += 1) {
+      received.push(await receive());
+      clock.advance(1);
+    }
+    expect(received.toReversed()).toEqual(received.toSorted());
+    expect(received.map(shardOf).filter((shard) => blobShards.includes(shard))).toEqual([]);
   });
 });
 

@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
-import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
+import type { KeyTuple } from "../../../services/kit/store/table.ts";
+import type { Reader, Store } from "../../../services/kit/store/store.ts";
 import { adoptBlob } from "../../../services/object-storage/store/blob.ts";
+import { blobs, unreferencedBlobs } from "../../../services/object-storage/store/layout.ts";
+import { removeUnreferencedBlobs, sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
@@ -124,7 +127,7 @@ describe("the sweep of blobs", () => {
 
   test("leaves a file whose record was written after the records were read, however old it looks", async () => {
     const { opened } = await startWithBucket();
-    const { store, blobs } = opened.sweep;
+    const { store, blobs: stored } = opened.sweep;
     const blobId = `ab${"0".repeat(30)}`;
     const removed: string[] = [];
     const dataKey = new Uint8Array(60);
@@ -138,7 +141,7 @@ describe("the sweep of blobs", () => {
       },
     };
     const watched: BlobStore = {
-      ...blobs,
+      ...stored,
       list: async (shard) => (shard === "ab" ? [late] : []),
       remove: async (each) => void removed.push(each),
     };
@@ -154,5 +157,102 @@ describe("the sweep of blobs", () => {
 
     expect((await sweepBlobs(harness.opened.sweep)).missing).toEqual([name]);
     expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(1);
+  });
+
+  test("reads nothing of content that is stored in the database", async () => {
+    const harness = await startWithBucket();
+    for (const key of ["a", "b", "c"]) await put(harness, { bucket: "photos", key }, content.subarray(0, 1_000));
+    await put(harness, cat, content);
+    const [name = ""] = await files(harness);
+    const { sweep } = harness.opened;
+    const walked: KeyTuple[] = [];
+    const read: Store["read"] = (run) => sweep.store.read((reader) => run(noting(reader, walked)));
+    await sweepBlobs({ ...sweep, store: { ...sweep.store, read } });
+    expect(walked).toEqual([[name]]);
+  });
+});
+
+/** A reader that notes the keys of the blobs in the ranges that are read. */
+const noting = (reader: Reader, walked: KeyTuple[]): Reader => ({
+  ...reader,
+  async *range(table, options) {
+    for await (const entry of reader.range(table, options)) {
+      if ((table as unknown) === blobs) walked.push(entry.key);
+      yield entry;
+    }
+  },
+});
+
+describe("the removal of blobs without references", () => {
+  const entriesIn = async ({ opened }: Harness): Promise<string[]> =>
+    (await opened.app.store.read((reader) => reader.list(unreferencedBlobs, { limit: 3_000 }))).map(
+      ({ key }) => key[0],
+    );
+
+  const addEntries = (harness: Harness, ids: readonly string[]) =>
+    harness.opened.app.store.transact((transaction) => {
+      for (const id of ids) transaction.put(unreferencedBlobs, [id], { unreferencedMs: 1n });
+    });
+
+  const idOf = (number: number) => number.toString(16).padStart(32, "0");
+
+  test("removes the file of a deleted object after its grace period, and no file that nothing ever referred to", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    await mkdir(join(harness.blobsDirectory, "ab"), { recursive: true });
+    await writeFile(join(harness.blobsDirectory, "ab", `ab${"0".repeat(30)}`), "orphan");
+    await harness.client.deleteObject(cat, as(alice));
+    expect(await removeUnreferencedBlobs(harness.opened.sweep)).toBe(0);
+    // The service's own clock stands, so its sweep does not run meanwhile.
+    const later = new FakeClock(clock.now() + 100 * minuteMs);
+    await removeUnreferencedBlobs({ ...harness.opened.sweep, clock: later });
+    expect(await files(harness)).toEqual([`ab${"0".repeat(30)}`]);
+    expect(await entriesIn(harness)).toEqual([]);
+  });
+
+  test("runs every ten minutes", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock });
+    const waitsFor = (ms: number) => () => clock.pending().includes(clock.now() + ms);
+    clock.advance(5_000);
+    await eventually(waitsFor(24 * 60 * minuteMs), "the sweep of all blobs has run");
+    await put(harness, cat, content);
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(10 * minuteMs - 5_000);
+    await eventually(waitsFor(10 * minuteMs), "the first round has run");
+    expect(await files(harness)).toHaveLength(1);
+    clock.advance(10 * minuteMs);
+    await eventually(async () => (await files(harness)).length === 0, "the file was removed");
+  });
+
+  test("removes more than it reads at a time", async () => {
+    const harness = await startWithBucket();
+    await addEntries(
+      harness,
+      Array.from({ length: 2_500 }, (_none, index) => idOf(index)),
+    );
+    expect(await removeUnreferencedBlobs(harness.opened.sweep)).toBe(2_500);
+    expect(await entriesIn(harness)).toEqual([]);
+  });
+
+  test("goes on after a file that cannot be removed", async () => {
+    const harness = await startWithBucket();
+    await addEntries(harness, [idOf(1), idOf(2), idOf(3)]);
+    const { sweep } = harness.opened;
+    const remove = async (blobId: string) => {
+      if (blobId === idOf(2)) throw new Error("EIO");
+    };
+    expect(await removeUnreferencedBlobs({ ...sweep, blobs: { ...sweep.blobs, remove } })).toBe(2);
+    expect(await entriesIn(harness)).toEqual([idOf(2)]);
+  });
+
+  test("ends when the service stops", async () => {
+    const harness = await startWithBucket();
+    await addEntries(
+      harness,
+      Array.from({ length: 2_500 }, (_none, index) => idOf(index)),
+    );
+    expect(await removeUnreferencedBlobs(harness.opened.sweep, AbortSignal.abort())).toBe(1_000);
   });
 });
