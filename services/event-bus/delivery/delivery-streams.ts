@@ -13,6 +13,7 @@ import {
   listStreamRecords,
   oldestStreamRecordMs,
   putStreamRecord,
+  reclaimStreamRecords,
 } from "../store/stream-record.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
@@ -171,6 +172,7 @@ export class DeliveryStreams {
       );
       state.bytes -= written.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
     }
+    await reclaimStreamRecords(store, stream);
     return true;
   }
 

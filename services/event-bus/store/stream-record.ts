@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Reader, Store, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { streamRecords } from "./layout.ts";
 
@@ -65,3 +65,7 @@ export const countStreamBytes = async (reader: Reader, { account, name }: Stream
 export const deleteStreamRecords = (transaction: Transaction, keys: readonly StreamRecordKey[]): void => {
   for (const key of keys) transaction.delete(streamRecords, key);
 };
+
+/** Gives back the disk space of what was deleted from a stream. */
+export const reclaimStreamRecords = (store: Store, { account, name }: StreamReference): Promise<void> =>
+  store.reclaim(streamRecords, { prefix: [account, name] });

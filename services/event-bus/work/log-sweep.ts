@@ -37,6 +37,7 @@ export const sweepLog = async ({ store, clock, limits }: Sweeping, signal: Abort
       const after = reached;
       reached = await store.transact((transaction) => sweepLogStep(transaction, account, keptSinceMs, after));
     } while (reached !== undefined && !signal.aborted);
+    if (!signal.aborted) await store.reclaim(events, { prefix: [account], to: [account, keptSinceMs] });
   });
 };
 

@@ -6,6 +6,8 @@ import type { Clock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { ByteString } from "./byte-string.ts";
 import { bytesOf, prefixSuccessor } from "./byte-string.ts";
+import type { CompactedDatabase } from "./deleted-space.ts";
+import { DeletedSpace } from "./deleted-space.ts";
 import { createDurable, DurableFile } from "./durable-file.ts";
 import type { Engine, RawWrites } from "./engine.ts";
 import type { GroupMark } from "./group-mark.ts";
@@ -21,7 +23,7 @@ import { SharedSnapshots } from "./shared-snapshots.ts";
 import { hasReadLogs, writeAgain } from "./unread-logs.ts";
 
 /** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
-type Database = LevelDatabase & { compactRange(low: Buffer, high: Buffer): Promise<void> };
+type Database = LevelDatabase & CompactedDatabase;
 
 /**
  * What LevelDB gathers in memory before it writes a table (services/decisions/0013). Its own 4 MiB make it write what
@@ -83,6 +85,7 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
   });
   const snapshots = new SharedSnapshots(database);
   const tables = new KnownTables();
+  const space = new DeletedSpace(database);
   const ending = new AbortController();
   const reading = new Set<Promise<void>>();
   let writing: Promise<void> = Promise.resolve();
@@ -110,6 +113,7 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
       await snapshots.closed();
       await database.compactRange(bytesOf(prefix), bytesOf(prefix));
     },
+    reclaim: (bounds) => space.reclaim(bounds),
     async knowKeys(prefix) {
       const read = tables.know(prefix, source, ending.signal);
       reading.add(read);

@@ -17,6 +17,7 @@ import type { DatabaseLimits } from "./level-engine.ts";
 import { openLevelEngine } from "./level-engine.ts";
 import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
+import { rangeBounds } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey, encodeKeyPrefix } from "./table.ts";
 import { absent, SharedRecords } from "./shared-records.ts";
@@ -99,6 +100,11 @@ export interface Store {
    * all reads that began before, so it must not be called from inside a read or a transaction.
    */
   compact<K extends KeyTuple>(table: Table<K>, range: Pick<RangeOptions<NoInfer<K>>, "prefix">): Promise<void>;
+  /**
+   * Gives back the disk space of a range in which most records were deleted, once it is much. LevelDB by itself keeps
+   * what was deleted in the order of keys for long, because it merges where records are added. Reads and writes go on.
+   */
+  reclaim<K extends KeyTuple>(table: Table<K>, range: RangeOptions<NoInfer<K>>): Promise<void>;
   /**
    * Reads all keys of a table in steps, so that absent ones are known without looking for them when it resolves.
    * Rejects if a record of the table is damaged; absent keys are looked for then, as before.
@@ -221,6 +227,17 @@ export const storeOver = (
       reads += 1;
       try {
         await engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length);
+      } finally {
+        reads -= 1;
+        finish();
+      }
+    },
+
+    async reclaim(table, range) {
+      begin();
+      reads += 1;
+      try {
+        await engine.reclaim?.(rangeBounds(table, range));
       } finally {
         reads -= 1;
         finish();

@@ -67,6 +67,7 @@ const deliverAccessLogs = async (options: LogDeliveryOptions, signal: AbortSigna
     if (!(await deliver(options, entries, signal))) leftBytes += bytesOf(entries);
   }
   app.accessLogs.count(leftBytes, "found");
+  await app.store.reclaim(accessLogs, {});
 };
 
 /** The next entries of one bucket, up to the size of an object. */
