@@ -18,8 +18,14 @@ const count = rounds(10_000, 100_000);
 const singleCount = rounds(10_000, 5_000);
 const partCount = 100;
 
-/** What the longest turn may have of the CPU of all turns; of 100,000 rules, as many milliseconds as are promised. */
-const longestMax = ({ all }: Turns, share: number): number => (isSoak ? 20 : all / share);
+/**
+ * Expects that no turn has more than a share of the CPU of all turns, collections of garbage left out; of 100,000
+ * rules, that it has at most as many milliseconds as are promised, collections included.
+ */
+const expectShort = ({ all, longest, longestWork }: Turns, share: number): void => {
+  if (isSoak) expect(longest).toBeLessThan(20);
+  else expect(longestWork).toBeLessThan(all / share);
+};
 
 /** A rule of a shop; some have ranges, some prefixes. */
 const ruleOf = (n: number) => {
@@ -58,7 +64,7 @@ test("many rules that are added hold up nothing", async () => {
   });
   expect(matched(await use(store, rules), "shop.8")).toEqual(["rule-8"]);
   console.info(`${count} rules added, ${singleCount} of them one by one: ${shownTurns(turns)}`);
-  expect(turns.longest).toBeLessThan(longestMax(turns, 150));
+  expectShort(turns, 300);
 }, 900_000);
 
 test("many rules hold up nothing while they are compiled for the first event, with which all are matched", async () => {
@@ -76,5 +82,5 @@ test("many rules hold up nothing while they are compiled for the first event, wi
   const seconds = ((performance.now() - beginMs) / 1_000).toFixed(1);
   console.info(`${count} rules compiled in ${seconds} s: ${shownTurns(turns)}`);
   expect(matcher?.size).toBe(count);
-  expect(turns.longest).toBeLessThan(longestMax(turns, 5));
+  expectShort(turns, 10);
 }, 900_000);
