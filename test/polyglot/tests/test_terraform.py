@@ -251,7 +251,6 @@ def matching(bucket, model, source=None):
                 "ConflictResolution": resolution,
                 "MinAllowedConfidenceScoreForMerging": 0.7,
             },
-            "ExportingConfig": exporting,
         },
         "RuleBasedMatching": {
             "Enabled": True,
