@@ -78,7 +78,9 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
   };
   const fixed = [...shapes].flatMap(([method, each]) =>
     each.flatMap(({ segments: [first], routes }) =>
-      first?.kind === "literal" ? routes.map(({ http }) => ({ method, start: `/${first.text}`, http })) : [],
+      first?.kind === "literal"
+        ? routes.map(({ http }) => ({ method, http, start: `/${first.text}`, inside: `/${first.text}/` }))
+        : [],
     ),
   );
   const withHeaders = fixed.filter(({ http }) => http.requiredHeaders.length > 0);
@@ -91,7 +93,7 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
     http.requiredHeaders.every(question.hasHeader);
   const isBesideFixedPaths = (question: Question): boolean =>
     withHeaders.some(
-      ({ start, http }) => question.path.startsWith(`${start}/`) && http.requiredHeaders.every(question.hasHeader),
+      ({ inside, http }) => question.path.startsWith(inside) && http.requiredHeaders.every(question.hasHeader),
     ) && !withHeaders.some((each) => isOf(each, question));
   return {
     find,

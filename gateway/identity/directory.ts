@@ -4,7 +4,7 @@ import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import { callerOf } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
-import { roleCaller } from "../../services/kit/identity/caller.ts";
+import { federatedUserArn, roleCaller } from "../../services/kit/identity/caller.ts";
 import { derivedPrincipalId } from "../../services/kit/identity/principal-ids.ts";
 import type { Session, SessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import type { SessionDirectory } from "../sts/application.ts";
@@ -111,7 +111,7 @@ const everything: readonly string[] = [
 /** Who has the policies of a user, or may do what a root may, under another name and as no root. */
 const federatedUser = (by: Caller, name: string): Caller => ({
   ...by,
-  principalArn: `arn:aws:sts::${by.accountId}:federated-user/${name}`,
+  principalArn: federatedUserArn(by.accountId, name),
   federatedBy: by.principalArn,
   isRoot: false,
   policies: by.isRoot ? everything : by.policies,

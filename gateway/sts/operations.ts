@@ -26,6 +26,7 @@ import { entityArn } from "../../services/kit/accounts/entity-arn.ts";
 import type { RecordedCall } from "../../services/kit/access/decision-recorder.ts";
 import { temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { federatedUserArn } from "../../services/kit/identity/caller.ts";
 import { derivedPrincipalId, idAlphabet } from "../../services/kit/identity/principal-ids.ts";
 import type { Session } from "../../services/kit/identity/session-tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
@@ -173,9 +174,6 @@ export const getSessionToken = async (
   return { credentials: issue(app, { accountId: caller.accountId, principal }, seconds) };
 };
 
-/** What a federated user is called in ARNs and in permissions. */
-const federatedArn = (accountId: string, name: string): string => `arn:aws:sts::${accountId}:federated-user/${name}`;
-
 /**
  * Issues temporary credentials of a federated user. They have the caller's own policies as far as those of the request
  * allow the same, so nothing without any but what resources grant to the user itself, and end with the key that asks
@@ -193,7 +191,7 @@ export const getFederationToken = async (
   const { app, caller } = context;
   const { name = "", durationSeconds } = request;
   const { accountId, accessKeyId, tokenIssueTimeMs } = caller;
-  const arn = federatedArn(accountId, name);
+  const arn = federatedUserArn(accountId, name);
   if (tokenIssueTimeMs !== undefined || accessKeyId === undefined)
     throw denied(context, "sts:GetFederationToken", arn, "no-lasting-key");
   await decideOwnCall(context, request, () => ({ arn, ownerAccountId: accountId }));

@@ -9,7 +9,7 @@ import { asksFor } from "../../../services/kit/access/identity.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { textOf } from "../../../services/kit/access/questions.ts";
 import type { EntityKind } from "../../../services/kit/accounts/entity-arn.ts";
-import { entityArn, namedWithPath, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
+import { entityArn, namedWithPath, pathNameOfArn, principalInArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { providerArn } from "../../../services/kit/accounts/provider-arn.ts";
 import { inPublicPartition, parseArn } from "../../../services/kit/arn/arn.ts";
 import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
@@ -90,10 +90,10 @@ const resourceOf = (question: Question, context: Context): Resource => {
   };
 };
 
-/** The user or role of the account with this ARN. */
+/** The user, group or role of the account with this ARN. */
 const findPrincipalByArn = (context: Context, arn: string): KnownEntity | undefined => {
-  const [, kind, name = ""] = /:(user|role)\/(?:.*\/)?([^/]+)$/.exec(arn) ?? [];
-  const found = kind === undefined ? undefined : knownEntity(context, kind as EntityKind, name);
+  const named = principalInArn(arn);
+  const found = named && knownEntity(context, named.kind, named.name);
   return found?.arn === inPublicPartition(arn) ? found : undefined;
 };
 

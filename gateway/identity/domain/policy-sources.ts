@@ -1,5 +1,5 @@
 import type { HeldPolicies } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
-import { entityArn, pathName, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
+import { entityArn, pathName, pathNameOfArn, principalInArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { inPublicPartition } from "../../../services/kit/arn/arn.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { roleCaller, userCaller } from "../../../services/kit/identity/caller.ts";
@@ -30,10 +30,9 @@ export const simulatedEntity = (
   state: AccountState,
   arn: string,
 ): SimulatedEntity => {
-  const [, kind = "", name = ""] = /:(user|group|role)\/(?:.*\/)?([^/]+)$/.exec(arn) ?? [];
-  const find = { user: findUser, group: findGroup, role: findRole }[kind];
-  const found = find?.(accounts, accountId, state, name);
-  if (found === undefined || found.arn !== inPublicPartition(arn)) throw noSuch(kind, name);
+  const named = principalInArn(arn);
+  const found = named && finders[named.kind](accounts, accountId, state, named.name);
+  if (found === undefined || found.arn !== inPublicPartition(arn)) throw noSuch(named?.kind ?? "", named?.name ?? "");
   return found;
 };
 
@@ -82,6 +81,8 @@ const findRole: Find = (accounts, accountId, state, name) => {
     sources: sourcesOf(`role_${role.name}`, heldBy(role), state),
   };
 };
+
+const finders = { user: findUser, group: findGroup, role: findRole };
 
 /** What the session of a simulated role is called. */
 const sessionName = "simulation";

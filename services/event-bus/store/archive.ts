@@ -8,7 +8,7 @@ import type {
   EventRecord,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchivePlaceSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import { StoreCorruptionError } from "../../kit/store/errors.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { eventJson } from "../domain/envelope.ts";
@@ -110,20 +110,12 @@ export const listArchivedEvents = async (
   const found: ArchivedEvent[] = [];
   for await (const { key, value } of entries) {
     const [, , eventMs, ingestedMs, eventId] = key;
-    const event = value && (value.event ?? (await findWhole(reader, { account, ingestedMs, eventId })));
+    const event =
+      value && (value.event ?? (await findEvent(reader, { account, ingestedMs, eventId }).catch(undefinedIfDamaged)));
     const place = { eventMs: BigInt(eventMs), ingestedMs: BigInt(ingestedMs), eventId };
     found.push({ place: create(ArchivePlaceSchema, place), event });
   }
   return found;
-};
-
-const findWhole = async (reader: Reader, key: EventKey): Promise<EventRecord | undefined> => {
-  try {
-    return await findEvent(reader, key);
-  } catch (error) {
-    if (error instanceof StoreCorruptionError) return undefined;
-    throw error;
-  }
 };
 
 /** The events that an archive keeps, together. */

@@ -88,7 +88,7 @@ export class CompiledRules {
     while (!signal.aborted && !this.#isClosed && this.#compiled.calculatedSize < this.#bytesMax / 2) {
       const from = after;
       const [entry] = await this.#store.read((reader) =>
-        Array.fromAsync(walkTable(reader, busRevisions, { ...(from === undefined ? {} : { after: from }), limit: 1 })),
+        Array.fromAsync(walkTable(reader, busRevisions, { after: from, limit: 1 })),
       );
       if (entry === undefined) break;
       const [account, name] = entry.key;

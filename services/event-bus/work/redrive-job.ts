@@ -9,7 +9,7 @@ import { DeadLetterRedriveState } from "../../../gen/quartet/eventbus/v1/dead_le
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import { SealBrokenError } from "../../kit/keyring/sealed.ts";
-import { StoreCorruptionError } from "../../kit/store/errors.ts";
+import { meetsDamage } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { redriveOwner } from "../domain/delivery-owner.ts";
@@ -65,7 +65,7 @@ const redriveOne = async (
   id: string,
 ): Promise<{ readonly bytes: number } | { readonly reason: string } | undefined> => {
   try {
-    if (await isDamagedLetter(transaction, account, id)) return { reason: damagedMessage };
+    if (await meetsDamage(findDeadLetterById(transaction, account, id))) return { reason: damagedMessage };
     const redriven = await redriveDeadLetter(app, transaction, account, id);
     if (redriven.kind === "absent") return undefined;
     return redriven.kind === "redriven" ? redriven : { reason: tooLargeMessage };
@@ -77,16 +77,6 @@ const redriveOne = async (
 };
 
 const damagedMessage = "The dead letter is damaged.";
-
-const isDamagedLetter = async (transaction: Transaction, account: string, id: string): Promise<boolean> => {
-  try {
-    await findDeadLetterById(transaction, account, id);
-    return false;
-  } catch (error) {
-    if (error instanceof StoreCorruptionError) return true;
-    throw error;
-  }
-};
 
 const runStep = async (
   app: Application,

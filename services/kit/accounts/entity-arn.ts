@@ -22,12 +22,21 @@ export const entityArn = (accountId: string, kind: EntityKind, entity: Named): s
   `arn:aws:iam::${accountId}:${kind}/${pathName(entity)}`;
 
 /** A kind of entity as ARNs write it. */
-export type EntityKind = "user" | "group" | "role" | "policy" | "instance-profile";
+export type EntityKind = PrincipalKind | "policy" | "instance-profile";
+
+/** A kind of entity that has policies. */
+type PrincipalKind = "user" | "group" | "role";
 
 /** The name with its path of an entity by its ARN: `team/reader` of `arn:aws:iam::111122223333:role/team/reader`. */
 export const pathNameOfArn = (entity: string): string => {
   const { resource = "" } = parseArn(entity) ?? {};
   return resource.slice(resource.indexOf("/") + 1);
+};
+
+/** The kind of the user, group or role that an ARN ends with, and its name without its path. */
+export const principalInArn = (arn: string): { readonly kind: PrincipalKind; readonly name: string } | undefined => {
+  const [, kind, name] = /:(user|group|role)\/(?:.*\/)?([^/]+)$/.exec(arn) ?? [];
+  return kind === undefined || name === undefined ? undefined : { kind: kind as PrincipalKind, name };
 };
 
 /** The role that an ARN of any partition names exactly, found by its name, which is unique in its account. */

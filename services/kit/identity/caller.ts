@@ -107,6 +107,10 @@ export const userCaller = (
   issuer: "",
 });
 
+/** What a federated user of an account is called, by its own name. */
+export const federatedUserArn = (accountId: string, name: string): string =>
+  `arn:aws:sts::${accountId}:federated-user/${name}`;
+
 /**
  * A session of a role of an account, named as its ARN names it (an empty part of its path counts), whose permissions
  * are the role's policies.

@@ -1,6 +1,7 @@
 import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import type { Logger } from "../log/log.ts";
 import { byteStringOf } from "../store/byte-string.ts";
+import { meetsDamage } from "../store/damage.ts";
 import { StoreCorruptionError } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
 import type { KeyTuple, Table } from "../store/table.ts";
@@ -46,26 +47,16 @@ const setAside = async (
   bytes: Uint8Array,
 ): Promise<SetAside | undefined> => {
   const key = decodeKey(table, byteStringOf(bytes));
-  if (!(await isDamaged(tx, table, key))) return undefined;
+  if (!(await meetsDamage(tx.get(table, key)))) return undefined;
   tx.delete(table, key);
   const record = pretty(table, key);
   const id = key.at(-1) as string;
   if (table === tables.bodies) tx.delete(tables.states, [id]);
   if (table === tables.bodies || table === tables.states || table === tables.fresh) return { record, isJobLost: true };
   // A job whose state is damaged as well is lost with that.
-  const state = (await isDamaged(tx, tables.states, [id])) ? undefined : await tx.get(tables.states, [id]);
+  const state = (await meetsDamage(tx.get(tables.states, [id]))) ? undefined : await tx.get(tables.states, [id]);
   if (state !== undefined && isNamed(tables, table, key, state)) tx.put(table, key, {});
   return { record, isJobLost: false };
-};
-
-const isDamaged = async <K extends KeyTuple>(tx: Transaction, table: Table<K>, key: K): Promise<boolean> => {
-  try {
-    await tx.get(table, key);
-    return false;
-  } catch (error) {
-    if (error instanceof StoreCorruptionError) return true;
-    throw error;
-  }
 };
 
 /** Whether the state of a job names an entry. */

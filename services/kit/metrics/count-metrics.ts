@@ -1,6 +1,6 @@
 import { readCount } from "../store/counts.ts";
-import { StoreCorruptionError } from "../store/errors.ts";
-import type { Reader, Store } from "../store/store.ts";
+import { undefinedIfDamaged } from "../store/damage.ts";
+import type { Store } from "../store/store.ts";
 import type { CountsTable } from "../store/transaction.ts";
 import type { Metrics, Sample } from "./metrics.ts";
 
@@ -32,19 +32,10 @@ export const countMetrics = (
         store.read(async (reader) => {
           const samples: Sample[] = [];
           for (const [count, labels] of counts) {
-            const value = await readWhole(reader, table, count);
+            const value = await readCount(reader, table, count).catch(undefinedIfDamaged);
             if (value !== undefined) samples.push({ labels, value });
           }
           return samples;
         }),
     });
-};
-
-const readWhole = async (reader: Reader, table: CountsTable, name: string): Promise<number | undefined> => {
-  try {
-    return await readCount(reader, table, name);
-  } catch (error) {
-    if (error instanceof StoreCorruptionError) return undefined;
-    throw error;
-  }
 };

@@ -168,6 +168,18 @@ export const storeOver = (
     if (transactions + reads === 0) onIdle?.();
   };
 
+  /** Rewrites files; the store is closed after that. */
+  const merging = async (merge: () => Promise<void> | undefined): Promise<void> => {
+    begin();
+    reads += 1;
+    try {
+      await merge();
+    } finally {
+      reads -= 1;
+      finish();
+    }
+  };
+
   const close = async (): Promise<void> => {
     if (transactions + reads > 0) await new Promise<void>((resolve) => (onIdle = resolve));
     pauses.stop();
@@ -222,27 +234,10 @@ export const storeOver = (
       }
     },
 
-    async compact(table, { prefix = [] }) {
-      begin();
-      reads += 1;
-      try {
-        await engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length);
-      } finally {
-        reads -= 1;
-        finish();
-      }
-    },
+    compact: (table, { prefix = [] }) =>
+      merging(() => engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length)),
 
-    async reclaim(table, range) {
-      begin();
-      reads += 1;
-      try {
-        await engine.reclaim?.(rangeBounds(table, range));
-      } finally {
-        reads -= 1;
-        finish();
-      }
-    },
+    reclaim: (table, range) => merging(() => engine.reclaim?.(rangeBounds(table, range))),
 
     async knowKeys(table) {
       begin();

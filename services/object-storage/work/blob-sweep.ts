@@ -64,7 +64,7 @@ export const removeUnreferencedBlobs = async (options: BlobSweepOptions, signal 
   let removed = 0;
   let after: readonly [string] | undefined;
   do {
-    const range = { ...(after && { after }), limit: entriesPerRead };
+    const range = { after, limit: entriesPerRead };
     const entries = await store.read((reader) => Array.fromAsync(walkTable(reader, unreferencedBlobs, range)));
     removed += await removeUnreferenced(options, entries);
     after = entries.length < entriesPerRead ? undefined : entries.at(-1)?.key;

@@ -77,7 +77,7 @@ const gather = (app: Application, start: LogEntry["key"] | undefined): Promise<L
     let bytes = 0;
     let after = start;
     for (;;) {
-      const walked = walkTable(reader, accessLogs, { ...(after && { after }), limit: pageEntries });
+      const walked = walkTable(reader, accessLogs, { after, limit: pageEntries });
       const page = await Array.fromAsync(walked);
       for (const entry of page) {
         if (entry.value === undefined) continue;

@@ -2,7 +2,7 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
-import { StoreCorruptionError } from "../../kit/store/errors.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { blobShards } from "../blobs/blob-store.ts";
@@ -38,17 +38,14 @@ export interface Scrub {
   stats(): ScrubStats;
 }
 
-const undefinedIfDamaged = (error: unknown): undefined => {
-  if (!(error instanceof StoreCorruptionError)) throw error;
-  return undefined;
-};
-
 const damagedEntry = (error: unknown): { readonly foundMs?: bigint } => undefinedIfDamaged(error) ?? {};
 
 /** Some entries of the list after one that this round has not found. */
 const listUnseen = async (reader: Reader, roundBeganMs: bigint, after: string | undefined): Promise<string[]> => {
   const unseen: string[] = [];
-  for await (const { key, value } of walkTable(reader, quarantine, after === undefined ? {} : { after: [after] })) {
+  for await (const { key, value } of walkTable(reader, quarantine, {
+    after: after === undefined ? undefined : [after],
+  })) {
     if (value?.seenMs !== roundBeganMs) unseen.push(key[0]);
     if (unseen.length === batchMax) break;
   }
