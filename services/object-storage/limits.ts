@@ -85,12 +85,14 @@ export const limits = {
   identifiedConfigurationsPerPage: 100,
   /** Bytes of lines in one object of an access log. */
   accessLogObjectBytesMax: 4 * mebibyte,
-  /** Bytes of the lines of all access logs that wait for their delivery; further ones are dropped. */
-  accessLogWaitingBytesMax: 256 * mebibyte,
-  /** Lines that wait in memory to be stored. */
-  accessLogNotedLinesMax: 10_000,
+  /** Bytes of the lines of all access logs that wait for their delivery: one bucket alone has half of them. */
+  accessLogWaitingBytesMax: 512 * mebibyte,
+  /** The same of the lines that wait in memory to be stored. */
+  accessLogNotedLinesMax: 20_000,
   /** How long a line waits in memory at most, in milliseconds. */
   accessLogNotedMs: 1000,
+  /** What was stored so long after a delivery began, in milliseconds, was stored before the clock was set back. */
+  accessLogDeliveryMsMax: hourMs,
   /** Routing rules of a website. */
   routingRulesMax: 50,
   /** Bytes of an object of which a torrent is made. */

@@ -23,6 +23,9 @@ export type RequestFacts = Omit<RequestReport, "$typeName" | "$unknown" | "subje
 
 const nothing = "-";
 
+/** The canonical id of the bucket's owner in a line: its first field. */
+export const ownerOfLine = (line: string): string => line.slice(0, line.indexOf(" "));
+
 /**
  * A line of an access log in the documented format, without its end: 26 fields, of which unknown ones are hyphens. Keys
  * are percent-encoded; in texts that clients chose, quotes, backslashes, controls and what is not ASCII are escaped as

@@ -1,13 +1,15 @@
 import type { RequestReport } from "../../../gen/quartet/kit/report/v1/request_report_service_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
+import { SharedRoom } from "../../kit/collections/shared-room.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { LoggedRequest, RequestFacts } from "../domain/access-log-line.ts";
-import { accessLogLine } from "../domain/access-log-line.ts";
+import { accessLogLine, ownerOfLine } from "../domain/access-log-line.ts";
 import { limits } from "../limits.ts";
-import { accessLogs } from "../store/access-logs.ts";
+import type { AccessLogEntry } from "../store/access-logs.ts";
+import { accessLogs, bytesOfLines } from "../store/access-logs.ts";
 import { decodeSubject } from "./subject.ts";
 
 /** What lines of access logs are stored with. */
@@ -16,12 +18,13 @@ export interface AccessLogsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  /** Bytes of waiting lines after which further ones are dropped. Unset: 256 MiB. */
+  /** Bytes of waiting lines, which accounts and their buckets share: one alone has half of them. Unset: 512 MiB. */
   readonly waitingBytesMax?: number | undefined;
 }
 
 /** A line that is to be stored. */
 interface NewLine {
+  readonly owner: string;
   readonly bucketId: string;
   readonly bucket: string;
   readonly timeMs: bigint;
@@ -31,32 +34,71 @@ interface NewLine {
 /**
  * The lines of all access logs that wait for their delivery. Lines that the gateway reports are stored before it is
  * answered; lines of calls that came as RPCs wait in memory for a second at most. What there is no room for is dropped
- * and counted.
+ * and counted. Accounts and their buckets share the room, so that one with many lines leaves some for all others.
  */
 export class AccessLogs {
   readonly #options: AccessLogsOptions;
   #noted: NewLine[] = [];
+  /** Of lines in memory, until they are stored. */
+  readonly #notedRoom = new SharedRoom(limits.accessLogNotedLinesMax);
   #cancel: (() => void) | undefined;
   #storing: Promise<void> = Promise.resolve();
-  #waitingBytes = 0;
+  readonly #room: SharedRoom;
+  /** What the ids of the entries of this process begin with, which counts them from the beginning. */
+  readonly #idPrefix: string;
+  /** Entries of earlier processes are counted, too. */
+  #countsAll = false;
+  /** By bucket, those of them that the delivery has left. */
+  readonly #found = new Map<string, { readonly owner: string; bytes: number }>();
   #dropped = 0;
 
   constructor(options: AccessLogsOptions) {
     this.#options = options;
+    this.#idPrefix = options.ids.hex(16);
+    this.#room = new SharedRoom(options.waitingBytesMax ?? limits.accessLogWaitingBytesMax);
   }
 
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Bytes of stored lines, as far as they were counted: all after the first delivery. */
+  /** Bytes of stored lines: of this process, and after the first whole delivery of earlier ones as well. */
   get waitingBytes(): number {
-    return this.#waitingBytes;
+    return this.#room.used;
   }
 
-  /** A delivery has found so many bytes waiting, or has taken so many. */
-  count(bytes: number, by: "found" | "taken"): void {
-    this.#waitingBytes = by === "found" ? bytes : Math.max(0, this.#waitingBytes - bytes);
+  /** A delivery begins, of all entries that there are now. */
+  beginDelivery(): void {
+    this.#found.clear();
+  }
+
+  /** The delivery is done with these entries. */
+  leave(entries: readonly AccessLogEntry[]): void {
+    for (const entry of entries)
+      if (this.#countsAll || this.#isOwn(entry)) this.#room.give(ownerOf(entry), entry.key[0], bytesOfLines(entry));
+  }
+
+  /** These entries wait further. */
+  keep(entries: readonly AccessLogEntry[]): void {
+    if (this.#countsAll) return;
+    for (const entry of entries) {
+      if (this.#isOwn(entry)) continue;
+      const [bucketId] = entry.key;
+      const found = this.#found.get(bucketId) ?? { owner: ownerOf(entry), bytes: 0 };
+      found.bytes += bytesOfLines(entry);
+      this.#found.set(bucketId, found);
+    }
+  }
+
+  /** The delivery has seen all entries. */
+  endDelivery(): void {
+    this.#countsAll = true;
+    for (const [bucketId, { owner, bytes }] of this.#found) this.#room.add(owner, bucketId, bytes);
+    this.#found.clear();
+  }
+
+  #isOwn({ key: [, , id] }: AccessLogEntry): boolean {
+    return id.startsWith(this.#idPrefix);
   }
 
   /** Lines were dropped because their bucket or its log has ended, or its target refuses them. */
@@ -77,7 +119,7 @@ export class AccessLogs {
 
   /** Notes a call that the gateway does not report. Never waits. */
   note(logged: LoggedRequest, facts: RequestFacts): void {
-    if (this.#noted.length >= limits.accessLogNotedLinesMax) {
+    if (!this.#notedRoom.take(logged.owner, logged.bucketId, 1)) {
       this.#dropped += 1;
       return;
     }
@@ -98,29 +140,39 @@ export class AccessLogs {
       .catch((error: unknown) => {
         this.#dropped += lines.length;
         this.#options.log.error({ err: error, lines: lines.length }, "lines of access logs were not stored");
+      })
+      .finally(() => {
+        for (const { owner, bucketId } of lines) this.#notedRoom.give(owner, bucketId, 1);
       });
     return this.#storing;
   }
 
   async #append(lines: readonly NewLine[]): Promise<void> {
-    const { store, clock, ids, waitingBytesMax = limits.accessLogWaitingBytesMax } = this.#options;
-    const kept = this.#waitingBytes < waitingBytesMax ? lines : [];
+    const { store, clock, ids } = this.#options;
+    const kept = lines.filter(({ owner, bucketId, text }) => this.#room.take(owner, bucketId, text.length));
     this.#dropped += lines.length - kept.length;
     if (kept.length === 0) return;
     const nowMs = clock.now();
     const byBucket = Map.groupBy(kept, ({ bucketId }) => bucketId);
-    const id = ids.hex(16);
-    await store.transact((transaction) => {
-      for (const [bucketId, [first, ...others]] of byBucket)
-        if (first !== undefined)
-          transaction.put(accessLogs, [bucketId, nowMs, id], {
-            bucket: first.bucket,
-            lines: [first, ...others].map(({ timeMs, text }) => ({ timeMs, text })),
-          });
-    });
-    this.#waitingBytes += kept.reduce((sum, { text }) => sum + text.length, 0);
+    const id = `${this.#idPrefix}${ids.hex(16)}`;
+    try {
+      await store.transact((transaction) => {
+        for (const [bucketId, [first, ...others]] of byBucket)
+          if (first !== undefined)
+            transaction.put(accessLogs, [bucketId, nowMs, id], {
+              bucket: first.bucket,
+              lines: [first, ...others].map(({ timeMs, text }) => ({ timeMs, text })),
+            });
+      });
+    } catch (error) {
+      for (const { owner, bucketId, text } of kept) this.#room.give(owner, bucketId, text.length);
+      throw error;
+    }
   }
 }
+
+/** The canonical id of the owner of an entry's bucket; empty: unknown. */
+const ownerOf = ({ value }: AccessLogEntry): string => ownerOfLine(value.lines[0]?.text ?? "");
 
 /** Adds the metrics of access logs. */
 export const accessLogMetrics = (metrics: Metrics, logs: AccessLogs): void => {
@@ -139,6 +191,7 @@ export const accessLogMetrics = (metrics: Metrics, logs: AccessLogs): void => {
 };
 
 const newLine = (logged: LoggedRequest, facts: RequestFacts): NewLine => ({
+  owner: logged.owner,
   bucketId: logged.bucketId,
   bucket: logged.bucket,
   timeMs: facts.timeMs,

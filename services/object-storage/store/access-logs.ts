@@ -1,4 +1,6 @@
+import type { AccessLogRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { AccessLogRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Entry } from "../../kit/store/store.ts";
 import { defineTable, integer, text } from "../../kit/store/table.ts";
 
 /**
@@ -15,3 +17,10 @@ export const accessLogs = defineTable({
   key: [text("bucket id"), integer("stored"), text("id")],
   value: AccessLogRecordSchema,
 });
+
+/** Lines of one bucket that were stored together. */
+export type AccessLogEntry = Entry<readonly [bucketId: string, storedMs: number, id: string], AccessLogRecord>;
+
+/** Bytes of the lines of an entry, which are ASCII. */
+export const bytesOfLines = ({ value }: AccessLogEntry): number =>
+  value.lines.reduce((sum, line) => sum + line.text.length, 0);

@@ -1,8 +1,8 @@
 import type { LoggingEnabled } from "../../../gen/quartet/objectstorage/v1/logging_pb.ts";
-import type { AccessLogLineRecord, AccessLogRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { AccessLogLineRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Logger } from "../../kit/log/log.ts";
-import type { Entry } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { isLogWriteGranted } from "../logging/delivery-permission.ts";
 import type { Application } from "../application.ts";
@@ -11,7 +11,8 @@ import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
 import { findDocument } from "../store/configuration.ts";
-import { accessLogs } from "../store/access-logs.ts";
+import type { AccessLogEntry } from "../store/access-logs.ts";
+import { accessLogs, bytesOfLines } from "../store/access-logs.ts";
 import type { InventoryOptions } from "./inventory.ts";
 
 /** What access logs are delivered with. */
@@ -20,8 +21,6 @@ interface LogDeliveryOptions {
   readonly log: Logger;
   readonly put: InventoryOptions["put"];
 }
-
-type LogEntry = Entry<readonly [string, number, string], AccessLogRecord>;
 
 /** Entries that are read at a time. */
 const pageEntries = 64;
@@ -49,31 +48,37 @@ export const createLogDelivery = (options: LogDeliveryOptions): LogDelivery => {
 /**
  * Puts all lines that wait into objects of their targets, as far as the targets let the service that delivers logs
  * write; lines of a target that does not are dropped and counted, as are those of logs that have ended. A damaged entry
- * is passed over, so that it holds up no other. A line is
- * deleted after its object was put: a crash between both delivers it again. What fails otherwise is tried again in the
- * next round.
+ * is passed over, so that it holds up no other, and so is what is stored meanwhile: a bucket that gets lines all the
+ * time would hold up those after it. A line is deleted after its object was put: a crash between both delivers it
+ * again. What fails otherwise is tried again in the next round.
  */
 const deliverAccessLogs = async (options: LogDeliveryOptions, signal: AbortSignal): Promise<void> => {
   const { app } = options;
   await app.accessLogs.flush();
-  let leftBytes = 0;
-  let after: LogEntry["key"] | undefined;
+  app.accessLogs.beginDelivery();
+  const beganMs = app.clock.now();
+  let after: AccessLogEntry["key"] | undefined;
   for (;;) {
-    const entries = await gather(app, after);
+    const entries = await gather(app, beganMs, after);
     const [first] = entries;
     if (first === undefined) break;
     if (signal.aborted) return;
     after = entries.at(-1)?.key;
-    if (!(await deliver(options, entries, signal))) leftBytes += bytesOf(entries);
+    if (await deliver(options, entries, signal)) app.accessLogs.leave(entries);
+    else app.accessLogs.keep(entries);
   }
-  app.accessLogs.count(leftBytes, "found");
+  app.accessLogs.endDelivery();
   await app.store.reclaim(accessLogs, {});
 };
 
-/** The next entries of one bucket, up to the size of an object. */
-const gather = (app: Application, start: LogEntry["key"] | undefined): Promise<LogEntry[]> =>
+/** The next entries of one bucket that were stored before the delivery began, up to the size of an object. */
+const gather = (
+  app: Application,
+  beganMs: number,
+  start: AccessLogEntry["key"] | undefined,
+): Promise<AccessLogEntry[]> =>
   app.store.read(async (reader) => {
-    const gathered: LogEntry[] = [];
+    const gathered: AccessLogEntry[] = [];
     let bytes = 0;
     let after = start;
     for (;;) {
@@ -81,24 +86,22 @@ const gather = (app: Application, start: LogEntry["key"] | undefined): Promise<L
       const page = await Array.fromAsync(walked);
       for (const entry of page) {
         if (entry.value === undefined) continue;
+        if (isStillAhead(entry.key[1], limits.accessLogDeliveryMsMax, beganMs)) continue;
         const [first] = gathered;
         if (first !== undefined && first.key[0] !== entry.key[0]) return gathered;
         if (first !== undefined && bytes >= limits.accessLogObjectBytesMax) return gathered;
         gathered.push(entry);
-        bytes += bytesOf([entry]);
+        bytes += bytesOfLines(entry);
       }
       if (page.length < pageEntries) return gathered;
       after = page.at(-1)?.key;
     }
   });
 
-const bytesOf = (entries: readonly LogEntry[]): number =>
-  entries.reduce((sum, { value }) => value.lines.reduce((part, { text }) => part + text.length, sum), 0);
-
 /** Whether the entries are done with: delivered, or dropped. */
 const deliver = async (
   options: LogDeliveryOptions,
-  entries: readonly LogEntry[],
+  entries: readonly AccessLogEntry[],
   signal: AbortSignal,
 ): Promise<boolean> => {
   const { app, log } = options;
@@ -128,7 +131,7 @@ interface DeliveryPlan {
 }
 
 /** Undefined: the log has ended, or its target does not take it. */
-const planDelivery = (app: Application, [first]: readonly LogEntry[]): Promise<DeliveryPlan | undefined> =>
+const planDelivery = (app: Application, [first]: readonly AccessLogEntry[]): Promise<DeliveryPlan | undefined> =>
   app.store.read(async (reader) => {
     const source = await findBucket(reader, first?.value.bucket ?? "");
     if (source === undefined || source.bucketId !== first?.key[0] || !source.hasLogging) return undefined;

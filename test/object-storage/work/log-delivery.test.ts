@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import { createLogDelivery } from "../../../services/object-storage/work/log-delivery.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
@@ -144,6 +146,24 @@ describe("the access log of a bucket", () => {
     await harness.client.putBucketPolicy({ bucket: "logs", policy: deliveryPolicy() }, as(alice));
     await deliver(harness);
     expect((await delivered(harness)).keys).toEqual([]);
+  });
+
+  test("has the lines of calls during its delivery in a later one, so that it holds up no other log", async () => {
+    const { harness, clock } = await start();
+    const { app } = harness.opened;
+    let puts = 0;
+    const putOwn = async (): Promise<void> => {
+      puts += 1;
+      clock.advance(1);
+      await harness.client.headBucket({ bucket: "photos" }, as(alice));
+      await app.accessLogs.flush();
+    };
+    const delivery = createLogDelivery({ app, log: capturingLogger().log, put: putOwn });
+    await harness.client.headBucket({ bucket: "photos" }, as(alice));
+    await delivery.run(new AbortController().signal);
+    expect(puts).toBe(1);
+    await delivery.run(new AbortController().signal);
+    expect(puts).toBe(2);
   });
 
   test("survives a restart of the service, and ends with the bucket", async () => {
