@@ -33,9 +33,21 @@ export interface ShapeLimits {
 /** The limits of shapes that are stored. */
 export const shapeLimits: ShapeLimits = { depthMax: 8, placesMax: 500, nameLengthMax: 128 };
 
-/** The shape of one value. */
-export const observe = (value: unknown, limits: ShapeLimits = shapeLimits): Shape =>
-  cut(observeAll([value], 0, limits), limits);
+/** The shape of one value. What is not kept of it is not looked into, so that a large value costs what is kept. */
+export const observe = (value: unknown, limits: ShapeLimits = shapeLimits): Shape => {
+  const shape = newShape();
+  let left = limits.placesMax;
+  let level: ObservedPlace[] = [{ shape, values: [value] }];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: ObservedPlace[] = [];
+    for (const place of level) {
+      if (left === 0 || depth === limits.depthMax) noteTypes(place);
+      else left -= keepFirst(place.shape, lookInto(place, limits), left, next);
+    }
+    level = next;
+  }
+  return shape;
+};
 
 /** The shape of all values that either shape was inferred from. */
 export const merge = (one: Shape, other: Shape, limits: ShapeLimits = shapeLimits): Shape =>
@@ -53,9 +65,31 @@ export const isSameShape = (one: Shape, other: Shape): boolean =>
 const isSameItem = (one: Shape | undefined, other: Shape | undefined): boolean =>
   one === undefined || other === undefined ? one === other : isSameShape(one, other);
 
-/** The shape of several values at one place. Each value is visited once, however many there are. */
-const observeAll = (values: readonly unknown[], depth: number, limits: ShapeLimits): Shape => {
-  const shape: Shape = { types: 0, isOptional: false, isOpen: false, properties: new Map() };
+const newShape = (): Shape => ({ types: 0, isOptional: false, isOpen: false, properties: new Map() });
+
+/** A place whose shape is to be found out, and what was seen there. */
+interface ObservedPlace {
+  readonly shape: Shape;
+  readonly values: readonly unknown[];
+}
+
+/** What the values of a place have inside. */
+interface Inside {
+  readonly elements: readonly unknown[];
+  readonly members: ReadonlyMap<string, readonly unknown[]>;
+  readonly objectCount: number;
+}
+
+/** Notes the types of the values of a place of which nothing inside is kept. */
+const noteTypes = ({ shape, values }: ObservedPlace): void => {
+  for (const value of values) {
+    shape.types |= typeOf(value);
+    if (typeof value === "object" && value !== null) shape.isOpen ||= Object.keys(value).length > 0;
+  }
+};
+
+/** Notes the types of the values of a place, each of which is visited once, however many there are. */
+const lookInto = ({ shape, values }: ObservedPlace, { nameLengthMax }: ShapeLimits): Inside => {
   const elements: unknown[] = [];
   const members = new Map<string, unknown[]>();
   let objectCount = 0;
@@ -70,22 +104,36 @@ const observeAll = (values: readonly unknown[], depth: number, limits: ShapeLimi
     for (const [name, member] of Object.entries(value)) {
       const known = members.get(name);
       if (known !== undefined) known.push(member);
-      else if (name.length <= limits.nameLengthMax && name.isWellFormed()) members.set(name, [member]);
+      else if (name.length <= nameLengthMax && name.isWellFormed()) members.set(name, [member]);
       else shape.isOpen = true;
     }
   }
-  if (depth === limits.depthMax) {
-    shape.isOpen ||= elements.length > 0 || members.size > 0;
-    return shape;
+  return { elements, members, objectCount };
+};
+
+/** Adds the first `left` places inside a place to its shape and to the next level. Returns how many. */
+const keepFirst = (
+  shape: Shape,
+  { elements, members, objectCount }: Inside,
+  left: number,
+  next: ObservedPlace[],
+): number => {
+  const items = elements.length > 0 && left > 0 ? newShape() : undefined;
+  if (items !== undefined) {
+    shape.items = items;
+    next.push({ shape: items, values: elements });
   }
-  if (elements.length > 0) shape.items = observeAll(elements, depth + 1, limits);
-  for (const name of sorted(members)) {
-    const given = members.get(name) ?? [];
-    const property = observeAll(given, depth + 1, limits);
-    property.isOptional = given.length < objectCount;
+  const itemsCount = items === undefined ? 0 : 1;
+  const names = firstNames(members, left - itemsCount);
+  for (const name of names) {
+    const values = members.get(name) ?? [];
+    const property = newShape();
+    property.isOptional = values.length < objectCount;
     shape.properties.set(name, property);
+    next.push({ shape: property, values });
   }
-  return shape;
+  shape.isOpen ||= (elements.length > 0 && items === undefined) || names.length < members.size;
+  return itemsCount + names.length;
 };
 
 const typeOf = (value: unknown): number => {
@@ -108,6 +156,25 @@ const isDateTime = (text: string): boolean => {
 
 /** The names of a map in their order, which is that of their UTF-16 units. */
 const sorted = (named: ReadonlyMap<string, unknown>): string[] => [...named.keys()].toSorted();
+
+/** The first names of a map in the same order, as many as are kept. */
+const firstNames = (named: ReadonlyMap<string, unknown>, countMax: number): string[] => {
+  if (named.size <= countMax) return sorted(named);
+  const first: string[] = [];
+  for (const name of named.keys()) {
+    const last = first.at(-1);
+    if (first.length >= countMax && (last === undefined || name > last)) continue;
+    let [low, high] = [0, first.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((first[middle] ?? "") < name) low = middle + 1;
+      else high = middle;
+    }
+    first.splice(low, 0, name);
+    if (first.length > countMax) first.pop();
+  }
+  return first;
+};
 
 /** A new shape of all that either has, whatever its size. A property that the other's objects lack is optional. */
 const united = (one: Shape, other: Shape): Shape => {

@@ -19,6 +19,7 @@
  */
 import type { DiscoveredSchemaRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { SchemaDiscoveryState } from "../../../gen/quartet/eventbus/v1/discovered_schema_pb.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
@@ -64,8 +65,11 @@ export const discoverSchemas: Operation<"discoverSchemas"> = async (request, con
     const found = [];
     let bytes = 0;
     for (const { kind, schema } of await stored.listSchemas(reader, access.bus, options)) {
-      // What is beyond the page is not shown, so it is not read either.
-      const shown = bytes > app.limits.pageBytesMax ? undefined : await toSchema(reader, kind, schema, schema.version);
+      // What is beyond the page is not shown, so it is not read either; what is damaged is left out.
+      const isBeyond = bytes > app.limits.pageBytesMax;
+      const shown = isBeyond
+        ? undefined
+        : await toSchema(reader, kind, schema, schema.version).catch(undefinedIfDamaged);
       bytes += Buffer.byteLength(shown?.schema ?? "");
       found.push({ kind, shown, bytes: Buffer.byteLength(shown?.schema ?? "") });
     }
@@ -104,7 +108,7 @@ export const describeDiscoveredSchema: Operation<"describeDiscoveredSchema"> = (
       schema: await toSchema(reader, kind, schema, schemaVersion ?? schema.version),
       versions: versions.map(({ version, createdMs }) => ({
         schemaVersion: version,
-        creationTime: instant(createdMs),
+        creationTime: instant(createdMs ?? 0n),
       })),
     };
   });

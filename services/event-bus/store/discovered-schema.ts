@@ -7,8 +7,10 @@ import type {
   ShapeRecord,
   ShapeRecordSchema,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { KeyPrefix } from "../../kit/store/table.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BusReference } from "../domain/arns.ts";
 import type { Shape } from "../domain/schema-inference.ts";
 import { ErrorReason, fault } from "../faults.ts";
@@ -25,13 +27,31 @@ type KindKey = [account: string, bus: string, source: string, detailType: string
 
 const keyOf = ({ bus, source, detailType }: EventKind): KindKey => [bus.account, bus.name, source, detailType];
 
-/** What is known of the events, or undefined. */
-export const findSchema = (reader: Reader, kind: EventKind): Promise<DiscoveredSchemaRecord | undefined> =>
-  reader.get(discoveredSchemas, keyOf(kind));
+/** What is known of events. */
+interface Known {
+  readonly version: number;
+  /** Undefined: the record of the version is damaged or missing. */
+  readonly detail: Shape | undefined;
+  readonly eventCount: bigint | undefined;
+  readonly firstSeenMs: bigint | undefined;
+}
+
+/**
+ * What is known of the events, or undefined. Where the record of their numbers is damaged, their last version is known
+ * further, and they are counted from 0 again: what was observed of them would be lost each time otherwise.
+ */
+export const findKnown = async (reader: Reader, kind: EventKind): Promise<Known | undefined> => {
+  const schema = await reader.get(discoveredSchemas, keyOf(kind)).catch(undefinedIfDamaged);
+  const version = schema?.version ?? (await listSchemaVersions(reader, kind)).at(-1)?.version;
+  if (version === undefined) return undefined;
+  const stored = await reader.get(schemaVersions, [...keyOf(kind), version]).catch(undefinedIfDamaged);
+  const { eventCount, firstSeenMs } = schema ?? {};
+  return { version, detail: stored && shapeOf(stored.detail), eventCount, firstSeenMs };
+};
 
 /** What is known of the events. Throws DISCOVERED_SCHEMA_NOT_FOUND. */
 export const getSchema = async (reader: Reader, kind: EventKind): Promise<DiscoveredSchemaRecord> => {
-  const schema = await findSchema(reader, kind);
+  const schema = await reader.get(discoveredSchemas, keyOf(kind));
   if (schema === undefined) throw notFound(`${kind.detailType} of ${kind.source}`);
   return schema;
 };
@@ -49,14 +69,14 @@ export const getSchemaVersion = async (
   return found;
 };
 
-/** The versions of a schema that are kept, in their order. */
+/** The versions of a schema that are kept, in their order. One that is damaged has no time. */
 export const listSchemaVersions = async (
   reader: Reader,
   kind: EventKind,
-): Promise<{ readonly version: number; readonly createdMs: bigint }[]> => {
+): Promise<{ readonly version: number; readonly createdMs: bigint | undefined }[]> => {
   const versions = [];
-  for await (const { key, value } of reader.range(schemaVersions, { prefix: keyOf(kind) }))
-    versions.push({ version: key[4], createdMs: value.createdMs });
+  for await (const { key, value } of walkTable(reader, schemaVersions, { prefix: keyOf(kind) }))
+    versions.push({ version: key[4], createdMs: value?.createdMs });
   return versions;
 };
 
@@ -69,7 +89,19 @@ interface SchemaPage {
   readonly limit: number;
 }
 
-/** What is known of the events of a bus, by source and detail type. */
+/** How many schemas a bus has, damaged ones as well, up to a number. */
+export const countSchemas = async (
+  reader: Reader,
+  { account, name }: BusReference,
+  countMax: number,
+): Promise<number> => {
+  let count = 0;
+  for await (const _schema of walkTable(reader, discoveredSchemas, { prefix: [account, name], limit: countMax }))
+    count += 1;
+  return count;
+};
+
+/** What is known of the events of a bus, by source and detail type. A record that is damaged is left out. */
 export const listSchemas = async (
   reader: Reader,
   bus: BusReference,
@@ -79,9 +111,10 @@ export const listSchemas = async (
   const parent: [account: string, bus: string] = [bus.account, bus.name];
   const prefix: KeyPrefix<KindKey> = source === undefined ? parent : [...parent, source];
   const place: KindKey | undefined = after && keyOf({ bus, ...after });
-  const range = { prefix, limit, ...(place !== undefined && { after: place }) };
-  for await (const { key, value } of reader.range(discoveredSchemas, range))
-    schemas.push({ kind: { bus, source: key[2], detailType: key[3] }, schema: value });
+  for await (const { key, value } of walkTable(reader, discoveredSchemas, { prefix, after: place })) {
+    if (schemas.length === limit) break;
+    if (value !== undefined) schemas.push({ kind: { bus, source: key[2], detailType: key[3] }, schema: value });
+  }
   return schemas;
 };
 

@@ -115,6 +115,19 @@ describe("the schema of values", () => {
     expect(shape.properties.get("items")?.items?.properties.size).toBe(498);
   });
 
+  test("a large object with names of its own at each level costs what is kept of it", () => {
+    const wide = (inner: unknown) => Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, inner]));
+    const value = wide(wide({ a: [{ b: 1 }] }));
+    const before = process.cpuUsage();
+    const shape = observe(value);
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+    expect([shape.properties.size, shape.isOpen, [...shape.properties.keys()].slice(0, 3)]).toEqual([
+      500,
+      true,
+      ["k0", "k1", "k10"],
+    ]);
+  });
+
   test("of an event is that of its envelope", () => {
     expect(parseJson(eventSchemaText("shop", "Sale", observe({ n: 1 })))).toEqual({
       $schema: "https://json-schema.org/draft/2020-12/schema",
