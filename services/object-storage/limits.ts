@@ -74,6 +74,8 @@ export const limits = {
   lifecycleRulesPerEntry: 100,
   /** A change by a rule counts as so many versions that are looked at. */
   lifecycleEntriesPerChange: 4,
+  /** What an account's buckets may cost before the others have their turn, in versions that are looked at. */
+  lifecycleTurnEntries: 30_000,
   /** Time between two rounds of the lifecycle rules, as a part of a day: an hour of a day of 24. */
   lifecycleRoundsPerDay: 24,
   /** The shortest time between two rounds, in milliseconds, for days that are short. */

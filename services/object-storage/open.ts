@@ -211,6 +211,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const sequences = await openSequences(store, clock);
   const lockClock = await openLockClock({ store, clock, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
   const lifecycleDayMs = options.lifecycleDayMs ?? defaultLifecycle.dayMs;
+  const intervalMs = Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay);
   const lifecycle = createLifecycle({
     store,
     clock,
@@ -218,6 +219,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     app: { clock, ids, sequences, events, lockClock },
     dayMs: lifecycleDayMs,
     entriesPerSecond: limits.lifecycleEntriesPerSecond,
+    roundMs: intervalMs,
   });
   const sweep = { store, blobs, pins, clock, log };
   const scrub = { ...sweep, ...(options.scrub ?? defaultScrub) };
@@ -304,7 +306,6 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     intervalMs: options.accessLogMs ?? defaultAccessLogMs,
     tasks: { deliverAccessLogs: async (signal) => logDelivery?.run(signal) },
   });
-  const intervalMs = Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay);
   const applyLifecycleRules = (signal: AbortSignal) => lifecycle.run(signal);
   const stopLifecycle = runPeriodically({ clock, log, intervalMs, tasks: { applyLifecycleRules } });
   // On their own, because a report of many objects takes long and must not hold up the rules.

@@ -327,8 +327,9 @@ export const lockClock = defineTable({
 });
 
 /**
- * How far the current round of the lifecycle rules has come: one entry, while there is a round.
- * Sorted so that it is found by its name.
+ * How far the lifecycle rules have come: one entry of the walk over all buckets, while there is one, and one for each
+ * bucket of which some is left, under its name after `bucket/`.
+ * Sorted so that the buckets are found in the order of their names.
  *
  *     lifecycle_progress/"lifecycle"
  *     003e 6c6966656379636c6500

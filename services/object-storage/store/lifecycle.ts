@@ -1,4 +1,5 @@
 import type { LifecycleProgressRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import type { LifecycleRules, VersionFacts } from "../domain/lifecycle-action.ts";
@@ -23,7 +24,9 @@ export interface WalkPosition {
   readonly newer: number;
 }
 
-const progressKey = ["lifecycle"] as const;
+const sweepKey = ["lifecycle"] as const;
+/** What the keys of buckets of which something is left begin with. */
+const leftPrefix = "bucket/";
 
 /** The rules of a bucket; undefined if it has none. Reads nothing for a bucket that never had any. */
 export const findLifecycle = async (
@@ -125,15 +128,66 @@ const factsOf = (
   tags: version.tags,
 });
 
-/** How far the current round has come; undefined: no round has begun. */
-export const findProgress = (reader: Reader): Promise<LifecycleProgressRecord | undefined> =>
-  reader.get(lifecycleProgress, progressKey);
+/** Where the walk over the versions and uploads of a bucket is. */
+export interface BucketPosition {
+  /** Undefined: before the first version. */
+  readonly versions: WalkPosition | undefined;
+  /** Undefined: not all versions were looked at. */
+  readonly uploads: UploadPlace | undefined;
+}
 
-/** Stores how far the round has come; undefined: it is done. */
-export const putProgress = (
-  transaction: Transaction,
-  at: { readonly bucket: string; readonly key: string } | undefined,
-): void => {
-  if (at === undefined) transaction.delete(lifecycleProgress, progressKey);
-  else transaction.put(lifecycleProgress, progressKey, at);
+interface UploadPlace {
+  /** Empty: before the first upload. */
+  readonly key: string;
+  readonly uploadId: string | undefined;
+}
+
+/** The bucket after which the walk over all buckets goes on; empty: no round has begun, or its record is damaged. */
+export const findSweep = async (reader: Reader): Promise<string> =>
+  (await reader.get(lifecycleProgress, sweepKey).catch(undefinedIfDamaged))?.bucket ?? "";
+
+/** Stores how far the walk over all buckets has come; empty: it is done. */
+export const putSweep = (transaction: Transaction, bucket: string): void => {
+  if (bucket === "") transaction.delete(lifecycleProgress, sweepKey);
+  else transaction.put(lifecycleProgress, sweepKey, { bucket });
+};
+
+const leftKey = (bucket: string): [string] => [`${leftPrefix}${bucket}`];
+
+/** Whether something is left of a bucket in its round. */
+export const isLeft = async (reader: Reader, bucket: string): Promise<boolean> =>
+  (await Array.fromAsync(walkTable(reader, lifecycleProgress, { prefix: leftKey(bucket), limit: 1 }))).length > 0;
+
+/** Stores where a bucket's round goes on. */
+export const putLeft = (transaction: Transaction, bucket: string, position: BucketPosition): void => {
+  const { versions: at, uploads } = position;
+  transaction.put(lifecycleProgress, leftKey(bucket), {
+    bucket,
+    key: (uploads ?? at)?.key ?? "",
+    ...(at && { sequence: BigInt(at.sequence), madeMs: BigInt(at.madeMs), newer: BigInt(at.newer) }),
+    isInUploads: uploads !== undefined,
+    uploadId: uploads?.uploadId ?? "",
+  });
+};
+
+/** A bucket's round is over. */
+export const deleteLeft = (transaction: Transaction, bucket: string): void =>
+  transaction.delete(lifecycleProgress, leftKey(bucket));
+
+/** The next buckets of which something is left, after one. A damaged record says that all is. */
+export const listLeft = (
+  reader: Reader,
+  after: string,
+  limit: number,
+): Promise<{ readonly name: string; readonly position: BucketPosition }[]> =>
+  Array.fromAsync(
+    walkTable(reader, lifecycleProgress, { prefix: [leftPrefix], textPrefix: true, after: leftKey(after), limit }),
+    ({ key: [name], value }) => ({ name: name.slice(leftPrefix.length), position: positionOf(value) }),
+  );
+
+const positionOf = (record: LifecycleProgressRecord | undefined): BucketPosition => {
+  const { key = "", sequence = 0n, madeMs = 0n, newer = 0n, isInUploads = false, uploadId = "" } = record ?? {};
+  if (isInUploads) return { versions: undefined, uploads: { key, uploadId: uploadId === "" ? undefined : uploadId } };
+  const at = { key, sequence: Number(sequence), madeMs: Number(madeMs), newer: Number(newer) };
+  return { versions: sequence === 0n ? undefined : at, uploads: undefined };
 };

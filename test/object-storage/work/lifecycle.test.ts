@@ -6,7 +6,7 @@ import { instant } from "../../../services/object-storage/domain/instant.ts";
 import type { Table } from "../../../services/kit/store/table.ts";
 import { findBucket } from "../../../services/object-storage/store/bucket.ts";
 import { buckets, uploads as uploadTable } from "../../../services/object-storage/store/layout.ts";
-import { putProgress } from "../../../services/object-storage/store/lifecycle.ts";
+import { putLeft } from "../../../services/object-storage/store/lifecycle.ts";
 import { createLifecycle } from "../../../services/object-storage/work/lifecycle.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -259,7 +259,7 @@ describe("lifecycle rules, when they are applied,", () => {
     const { app } = harness.opened;
     const clock = new FakeClock(startMs + 3 * dayMs);
     const { log } = capturingLogger();
-    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1 });
+    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1, roundMs: dayMs });
     const running = slow.run(new AbortController().signal);
     await eventually(() => clock.pending().length > 0, "the round waits after it has seen the upload");
     await harness.client.deleteBucketLifecycle({ bucket: "photos" }, as(alice));
@@ -274,7 +274,7 @@ describe("lifecycle rules, when they are applied,", () => {
     const { app } = harness.opened;
     const clock = new FakeClock(startMs + 3 * dayMs);
     const { log } = capturingLogger();
-    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1 });
+    const slow = createLifecycle({ store: app.store, clock, log, app, dayMs, entriesPerSecond: 1, roundMs: dayMs });
     const running = slow.run(new AbortController().signal);
     await eventually(() => clock.pending().length > 0, "the round waits after it has ended the object");
     expect(clock.pending()).toEqual([startMs + 3 * dayMs + 5_010]);
@@ -310,7 +310,8 @@ describe("lifecycle rules, when they are applied,", () => {
     const { harness } = await start([{ expiration: { days: 999 } }]);
     for (const key of ["a", "b", "c"]) await put(harness, photo(key), "x");
     const { store } = harness.opened.app;
-    await store.transact((transaction) => putProgress(transaction, { bucket: "photos", key: "b" }));
+    const versions = { key: "b", sequence: Number.MAX_SAFE_INTEGER, madeMs: 0, newer: -1 };
+    await store.transact((transaction) => putLeft(transaction, "photos", { versions, uploads: undefined }));
     const rule = { status: "Enabled", filter: {}, expiration: { date: instant(0) } };
     await harness.client.putBucketLifecycleConfiguration(
       { bucket: "photos", lifecycleConfiguration: { rules: [rule] } },
