@@ -112,8 +112,9 @@ export const limits = {
   /** Dead letters that are sent at the same time, and of them to one queue. */
   runningLettersMax: 16,
   runningLettersPerQueueMax: 4,
-  /** Removals that run at the same time. */
+  /** Removals that run at the same time, and of them those of one account. */
   runningRemovalsMax: 64,
+  runningRemovalsPerAccountMax: 16,
   /** Erased keys that one round of compaction removes. */
   compactionBatchKeys: 1_000,
   /**

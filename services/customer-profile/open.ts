@@ -3,7 +3,7 @@ import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
-import type { Jobs, PoolBounds } from "../kit/jobs/jobs.ts";
+import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { KeyNames } from "../kit/keyring/key-names.ts";
 import { anyKeyNames } from "../kit/keyring/key-names.ts";
@@ -31,17 +31,18 @@ import type { BucketSource } from "./sources/bucket-source.ts";
 import { SourceError } from "./sources/bucket-source.ts";
 import { domainKeys, jobTablesBase, objectPlaces, pageTokenKeys, searchKeys } from "./store/layout.ts";
 import { createCompaction } from "./work/compaction.ts";
-import { deadLetterHandler, deadLetterKind, deadLetterPolicy, ownsDeadLetters } from "./work/dead-letter-job.ts";
+import { deadLetterHandler, deadLetterKind, deadLetterPolicy } from "./work/dead-letter-job.ts";
 import { wrappedDomainKeys, wrappedTypeKeys } from "./work/domain-key-rewrap.ts";
 import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
 import { removeExpired } from "./work/expiry.ts";
+import { jobPools, placeOfOwner } from "./work/job-pools.ts";
 import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
-import { flowKind, ownsFlows } from "./work/flow/flow-job.ts";
+import { flowKind } from "./work/flow/flow-job.ts";
 import { FlowCounters, flowMetrics } from "./work/flow/flow-metrics.ts";
 import { flowHandler, flowPolicy } from "./work/flow/flow-run.ts";
 import type { FlowTools } from "./work/flow/flow-tools.ts";
 import { flowsPage } from "./work/flow/flows-page.ts";
-import { ownsResolutions, resolutionKind } from "./work/resolution/resolution-job.ts";
+import { resolutionKind } from "./work/resolution/resolution-job.ts";
 import { ResolutionCounters, resolutionMetrics } from "./work/resolution/resolution-metrics.ts";
 import { purgeResolution, resolutionPurgeKind } from "./work/resolution/resolution-purge.ts";
 import type { ResolutionTools } from "./work/resolution/resolution-run.ts";
@@ -140,7 +141,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       [resolutionPurgeKind]: removalPolicy,
     },
     pools: jobPools,
-    placeOf: (owner) => ({ pool: poolOf(owner), group: owner }),
+    placeOf: placeOfOwner,
   });
   const app: Application = {
     store,
@@ -200,25 +201,6 @@ const startWork = (
 const noBuckets: BucketSource = {
   list: () => Promise.reject(new SourceError("away", "this installation reaches no buckets")),
   read: () => Promise.reject(new SourceError("away", "this installation reaches no buckets")),
-};
-
-type Pool = "removals" | "letters" | "flows" | "resolutions";
-
-const poolOf = (owner: string): Pool => {
-  if (ownsDeadLetters(owner)) return "letters";
-  if (ownsFlows(owner)) return "flows";
-  return ownsResolutions(owner) ? "resolutions" : "removals";
-};
-
-/** Queues that do not answer, flows and resolutions, which work for long, occupy no places of removals. */
-const jobPools: Readonly<Record<Pool, PoolBounds>> = {
-  removals: { concurrency: limits.runningRemovalsMax, concurrencyPerOwner: limits.runningRemovalsMax },
-  letters: { concurrency: limits.runningLettersMax, concurrencyPerOwner: limits.runningLettersPerQueueMax },
-  flows: { concurrency: limits.runningFlowsMax, concurrencyPerOwner: limits.runningFlowsPerAccountMax },
-  resolutions: {
-    concurrency: limits.runningResolutionsMax,
-    concurrencyPerOwner: limits.runningResolutionsPerAccountMax,
-  },
 };
 
 /**

@@ -151,6 +151,18 @@ export const limits = {
   finishedUploadLifetimeMs: 24 * hourMs,
   /** Finished uploads that one transaction deletes. */
   finishedUploadBatch: 500,
+  /** Events that are sent and restores that are ended at the same time, and of them those of one account. */
+  runningStepsMax: 64,
+  runningStepsPerAccountMax: 48,
+  /** Copies into other buckets that are made at the same time, and of them those of one account. */
+  runningCopiesMax: 64,
+  runningCopiesPerAccountMax: 16,
+  /** Search indexes that are built or removed at the same time, and of them those of one account. */
+  runningIndexesMax: 8,
+  runningIndexesPerAccountMax: 2,
+  /** Forks that are made at the same time, and of them those of one account. */
+  runningForksMax: 8,
+  runningForksPerAccountMax: 2,
   /** Records that one transaction of a fork copies, extents counted. */
   forkSliceRecords: 500,
   /** How long a blob file is kept after its last reference was removed, in milliseconds. */

@@ -64,6 +64,7 @@ import { removeUnreferencedBlobs, sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
 import { writeInventories } from "./work/inventory.ts";
+import { jobPools, placeOfOwner } from "./work/job-pools.ts";
 import type { LogDelivery } from "./work/log-delivery.ts";
 import { createLogDelivery } from "./work/log-delivery.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
@@ -194,6 +195,8 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       [searchIndexJob]: eventDeliveryPolicy,
       [forkJob]: forkPolicy,
     },
+    pools: jobPools,
+    placeOf: placeOfOwner,
   });
   const outbox = createEventOutbox(jobs);
   const replications = createReplications(jobs);

@@ -24,6 +24,15 @@ export const limits = {
   clientTokenSweepBatch: 500,
   /** How long network resources may stay provisioned without being recorded, in milliseconds. */
   unrecordedFabricMs: 10 * 60 * 1000,
+  /** Health checks of routes' services that run at the same time, and of them those of one account. */
+  runningChecksMax: 64,
+  runningChecksPerAccountMax: 16,
+  /** The same of releases of network resources. */
+  runningReleasesMax: 32,
+  runningReleasesPerAccountMax: 8,
+  /** The same of removals of statements from policies of functions. */
+  runningPermissionsMax: 32,
+  runningPermissionsPerAccountMax: 8,
   /** How long a call waits for the health check that it caused, in milliseconds. */
   settleWaitMs: 20_000,
   /** How much of a call's deadline is left for its answer when it stops waiting, in milliseconds. */

@@ -37,6 +37,7 @@ import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 import { fabricReleaseKind, fabricReleasePolicy, FabricReleases } from "./work/fabric-release.ts";
 import { functionPermissionKind, functionPermissionPolicy, FunctionPermissions } from "./work/function-permissions.ts";
+import { jobPools, placeOfOwner } from "./work/job-pools.ts";
 import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
 import { sweepExpiredTokens } from "./work/token-sweep.ts";
 
@@ -156,6 +157,8 @@ export const openRefactoringWorkspace = async (
       [fabricReleaseKind]: fabricReleasePolicy,
       [functionPermissionKind]: functionPermissionPolicy,
     },
+    pools: jobPools,
+    placeOf: placeOfOwner,
   });
 
   await announceApplications(proxiedApplications, { store, findPrivateLink, log });

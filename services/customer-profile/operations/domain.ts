@@ -105,7 +105,7 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ac
       await endFlow(app.jobs, transaction, domainId, uri);
     await endResolution(app.jobs, transaction, domainId, nowMs);
     stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
-    enqueueDomainPurge(app.jobs, transaction, domainId, nowMs);
+    enqueueDomainPurge(app.jobs, transaction, access.accountId, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());
   });
 

@@ -79,7 +79,7 @@ export const deleteProfileObjectType: Operation<"deleteProfileObjectType"> = asy
     const { typeId } = await stored.getObjectType(transaction, domainId, request.objectTypeName);
     stored.deleteObjectType(transaction, domainId, request.objectTypeName);
     await disableIntegrations(transaction, domainId, request.objectTypeName);
-    enqueueObjectTypePurge(app.jobs, transaction, domainId, typeId, nowMs);
+    enqueueObjectTypePurge(app.jobs, transaction, access.accountId, { domainId, typeId }, nowMs);
   });
 
   return { message: "OK" };

@@ -23,8 +23,9 @@ export const deadLetterKind = "dead-letter";
 /** The beginning of the owners of these jobs, one for each queue. */
 const ownerPrefix = "dead-letters/";
 
-/** True for the owner of jobs that send dead letters. */
-export const ownsDeadLetters = (owner: string): boolean => owner.startsWith(ownerPrefix);
+/** The account of an owner of jobs that send dead letters; undefined: the jobs do something else. */
+export const accountOfLetters = (owner: string): string | undefined =>
+  owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length).split("/", 1)[0] : undefined;
 
 /** A letter is tried until its queue accepts it, also while the queue does not exist or does not permit it. */
 export const deadLetterPolicy: JobPolicy = {

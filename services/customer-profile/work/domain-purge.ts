@@ -6,7 +6,6 @@ import type { Store } from "../../kit/store/store.ts";
 import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
-import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import {
   counters,
@@ -23,6 +22,7 @@ import {
   searchKeys,
 } from "../store/layout.ts";
 import { resolutionJobs } from "../store/layout-resolution.ts";
+import { removalOwner } from "./removal-policy.ts";
 
 /**
  * The removal of a deleted domain's data. The data is unreachable already, so the removal is not urgent: each
@@ -32,10 +32,16 @@ import { resolutionJobs } from "../store/layout-resolution.ts";
 export const domainPurgeKind = "domain-purge";
 
 /** Enqueues the removal in the transaction that deletes the domain. */
-export const enqueueDomainPurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
+export const enqueueDomainPurge = (
+  jobs: Jobs,
+  transaction: Transaction,
+  account: string,
+  domainId: Uint8Array,
+  nowMs: number,
+): void => {
   jobs.enqueue(transaction, {
     kind: domainPurgeKind,
-    owner: idText(domainId),
+    owner: removalOwner(account),
     dueMs: nowMs,
     payload: toBinary(DomainPurgeSchema, create(DomainPurgeSchema, { domainId })),
   });

@@ -7,12 +7,12 @@ import type { Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
-import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import { findDomainData } from "../store/domain.ts";
 import { objectPlaces, objectTypeKeys } from "../store/layout.ts";
 import { findProfileOfObject } from "../store/object.ts";
 import { unlessDamaged } from "./damage.ts";
+import { removalOwner } from "./removal-policy.ts";
 
 /**
  * The removal of a deleted object type's objects, of the keys and fields that came from them, and of its encryption
@@ -24,13 +24,13 @@ export const objectTypePurgeKind = "object-type-purge";
 export const enqueueObjectTypePurge = (
   jobs: Jobs,
   transaction: Transaction,
-  domainId: Uint8Array,
-  typeId: Uint8Array,
+  account: string,
+  { domainId, typeId }: { readonly domainId: Uint8Array; readonly typeId: Uint8Array },
   nowMs: number,
 ): void => {
   jobs.enqueue(transaction, {
     kind: objectTypePurgeKind,
-    owner: idText(domainId),
+    owner: removalOwner(account),
     dueMs: nowMs,
     payload: toBinary(ObjectTypePurgeSchema, create(ObjectTypePurgeSchema, { domainId, typeId })),
   });

@@ -1,6 +1,9 @@
 import type { JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 
+/** The owner of the jobs that remove what an account has deleted. */
+export const removalOwner = (account: string): string => `removals/${account}`;
+
 /** A removal is repeated until it succeeds. */
 export const removalPolicy: JobPolicy = {
   attemptsMax: Number.POSITIVE_INFINITY,

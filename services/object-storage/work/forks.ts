@@ -14,6 +14,7 @@ import type { Bucket } from "../store/bucket.ts";
 import { createBucketRecord, findBucket, releaseBucketName, rulesOfNew } from "../store/bucket.ts";
 import { forks } from "../store/forks.ts";
 import { copyBucketRecords, removeBucketRecords } from "./fork-records.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that fork a bucket. */
 export const forkJob = "bucket-fork";
@@ -23,12 +24,12 @@ export interface Forks {
   schedule(transaction: Transaction, accountId: string, step: MessageInitShape<typeof ForkStepRecordSchema>): void;
 }
 
-/** Schedules forks as jobs; those of an account take turns with each other, and not with its other jobs. */
+/** Schedules forks as jobs. */
 export const createForks = (jobs: Pick<Jobs, "enqueue">): Forks => ({
   schedule(transaction, accountId, step) {
     jobs.enqueue(transaction, {
       kind: forkJob,
-      owner: `forks/${accountId}`,
+      owner: jobOwner("forks", accountId),
       payload: toBinary(ForkStepRecordSchema, create(ForkStepRecordSchema, step)),
     });
   },

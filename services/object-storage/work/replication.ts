@@ -20,6 +20,7 @@ import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { versions } from "../store/layout.ts";
 import { findReplication } from "../store/replication.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that copy a version into another bucket. */
 export const replicationJob = "replication";
@@ -59,7 +60,7 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
       jobs.enqueue(transaction, {
         id: `${replicationJob}/${bucket.bucketId}/${sequence}/${destination}/${key}`,
         kind: replicationJob,
-        owner: bucket.accountId,
+        owner: jobOwner("copies", bucket.accountId),
         payload: toBinary(
           ReplicationStepRecordSchema,
           create(ReplicationStepRecordSchema, {

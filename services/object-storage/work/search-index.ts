@@ -10,6 +10,7 @@ import { changeSearchIndex, findBucket } from "../store/bucket.ts";
 import { currentVersions } from "../store/layout.ts";
 import { findCurrent } from "../store/object.ts";
 import { addEntries, removeEntries } from "../store/search-index.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that build search indexes and remove them. */
 export const searchIndexJob = "search-index";
@@ -27,7 +28,7 @@ export interface SearchIndexes {
 /** Schedules them as jobs. */
 export const createSearchIndexes = (jobs: Pick<Jobs, "enqueue">): SearchIndexes => {
   const enqueue = (transaction: Transaction, { name, bucketId, accountId }: Bucket, step: Partial<Step>): void =>
-    enqueueStep(jobs, transaction, accountId, { bucket: name, bucketId, ...step });
+    enqueueStep(jobs, transaction, jobOwner("indexes", accountId), { bucket: name, bucketId, ...step });
   return {
     build: (transaction, bucket, indexId) => enqueue(transaction, bucket, { indexId }),
     remove: (transaction, bucket, indexId) => enqueue(transaction, bucket, { indexId, isRemoval: true }),

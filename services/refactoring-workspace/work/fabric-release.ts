@@ -9,6 +9,7 @@ import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import type { Fabric } from "../fabric/fabric.ts";
 import { limits } from "../limits.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that release network resources. */
 export const fabricReleaseKind = "fabric-release";
@@ -89,7 +90,7 @@ export class FabricReleases {
     this.#settings.enqueue(transaction, {
       id: jobIdOf(owner),
       kind: fabricReleaseKind,
-      owner: owner.resource.value,
+      owner: jobOwner("releases", owner.accountId),
       dueMs,
       payload: toBinary(FabricReleasePayloadSchema, create(FabricReleasePayloadSchema, owner)),
     });

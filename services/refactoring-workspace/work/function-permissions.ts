@@ -11,6 +11,7 @@ import type { Job, JobContext, JobOutcome, JobPolicy, NewJob } from "../../kit/j
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import type { FunctionApi, FunctionPermission } from "../proxy/function-api.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that remove statements from policies of functions. */
 export const functionPermissionKind = "function-permission";
@@ -58,13 +59,13 @@ export class FunctionPermissions {
   }
 
   /** Removes a route's statement after the transaction, which must delete the route. */
-  release(transaction: Transaction, { routeId, applicationId }: RouteRecord, { endpoint }: ServiceRecord): void {
+  release(transaction: Transaction, { routeId, ownerAccountId }: RouteRecord, { endpoint }: ServiceRecord): void {
     if (endpoint.case !== "functionEndpoint") return;
     const payload = { functionArn: endpoint.value.arn, statementId: statementIdOf(routeId) };
     this.#settings.enqueue(transaction, {
       id: `${functionPermissionKind} ${routeId}`,
       kind: functionPermissionKind,
-      owner: applicationId,
+      owner: jobOwner("permissions", ownerAccountId),
       payload: toBinary(FunctionPermissionPayloadSchema, create(FunctionPermissionPayloadSchema, payload)),
     });
   }

@@ -28,6 +28,7 @@ import { findService } from "../store/service.ts";
 import type { CheckedEndpoint, HealthOutcome } from "../health/health-check.ts";
 import type { FunctionApi, FunctionPermission, PolicyOutcome } from "../proxy/function-api.ts";
 import type { FunctionPermissions } from "./function-permissions.ts";
+import { jobOwner } from "./job-pools.ts";
 
 /** The kind of the jobs that check a route's service. */
 export const routeCheckKind = "route-check";
@@ -77,12 +78,12 @@ export class RouteChecks {
 
   /** Adds the job that a route's record names to the transaction that stores the record. */
   enqueue(transaction: Transaction, route: RouteRecord): void {
-    const { environmentId, applicationId, routeId, checkJobId } = route;
+    const { environmentId, applicationId, routeId, ownerAccountId, checkJobId } = route;
     const payload = create(RouteCheckPayloadSchema, { environmentId, applicationId, routeId });
     this.#settings.enqueue(transaction, {
       id: checkJobId,
       kind: routeCheckKind,
-      owner: applicationId,
+      owner: jobOwner("checks", ownerAccountId),
       payload: toBinary(RouteCheckPayloadSchema, payload),
     });
   }

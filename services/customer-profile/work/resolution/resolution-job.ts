@@ -120,7 +120,7 @@ export const endResolution = async (
     if (record.status === "PENDING") removeResolutionJob(transaction, domainId, jobId);
     else if (record.endMs === 0n)
       putResolutionJob(transaction, domainId, jobId, endedJob(record, "FAILED", "it was disabled", nowMs));
-  enqueueResolutionPurge(jobs, transaction, domainId, resolution.resolutionId);
+  enqueueResolutionPurge(jobs, transaction, resolution.account, resolution.resolutionId);
 };
 
 /** A job that has ended. */

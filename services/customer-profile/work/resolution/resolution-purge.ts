@@ -4,10 +4,10 @@ import { ResolutionPurgeSchema } from "../../../../gen/quartet/customerprofile/s
 import type { JobOutcome, Jobs } from "../../../kit/jobs/jobs.ts";
 import type { Store } from "../../../kit/store/store.ts";
 import type { Transaction } from "../../../kit/store/transaction.ts";
-import { idText } from "../../domain/identifier.ts";
 import { limits } from "../../limits.ts";
 import { changedProfiles, matchCounts, matches, matchKeys, matchProfiles } from "../../store/layout-resolution.ts";
 import { deleteFrom } from "../domain-purge.ts";
+import { removalOwner } from "../removal-policy.ts";
 
 /** The removal of what a resolution that has ended has found. Nobody sees it any more, so it is not urgent. */
 export const resolutionPurgeKind = "resolution-purge";
@@ -16,12 +16,12 @@ export const resolutionPurgeKind = "resolution-purge";
 export const enqueueResolutionPurge = (
   jobs: Jobs,
   transaction: Transaction,
-  domainId: Uint8Array,
+  account: string,
   resolutionId: Uint8Array,
 ): void => {
   jobs.enqueue(transaction, {
     kind: resolutionPurgeKind,
-    owner: idText(domainId),
+    owner: removalOwner(account),
     payload: toBinary(ResolutionPurgeSchema, create(ResolutionPurgeSchema, { resolutionId })),
   });
 };

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+
+import { jobOwner, jobPools, placeOfOwner } from "../../../services/refactoring-workspace/work/job-pools.ts";
+import { jobHarness, payload, started } from "../../kit/jobs/job-harness.ts";
+
+const [alice, bob] = ["111111111111", "222222222222"] as const;
+
+const ownersOf = (account: string): string[] =>
+  (["checks", "releases", "permissions"] as const).map((pool) => jobOwner(pool, account));
+
+test("an account with jobs of each kind that take long leaves places of each to others", async () => {
+  const { jobs, held, enqueue } = await jobHarness({ pools: jobPools, placeOf: placeOfOwner });
+  for (const owner of ownersOf(alice))
+    await enqueue(...Array.from({ length: 100 }, () => ({ kind: "held", owner, payload })));
+  jobs.start();
+  await started(held, 32);
+  await enqueue(...ownersOf(bob).map((owner) => ({ kind: "held", owner, payload })));
+  await started(held, 35);
+  const running = Object.groupBy(held, ({ job }) => job.owner);
+  const countsOf = (account: string) => ownersOf(account).map((owner) => running[owner]?.length);
+  expect([countsOf(alice), countsOf(bob)]).toEqual([
+    [16, 8, 8],
+    [1, 1, 1],
+  ]);
+});
