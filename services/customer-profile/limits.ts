@@ -107,6 +107,8 @@ export const limits = {
   deadLetterPauseMsMax: 15 * 60 * 1000,
   /** Dead letters of a domain that wait to be sent; with more, its objects without a place are refused. */
   waitingLettersMax: 100_000,
+  /** The same of all domains of an account, which may have a hundred. */
+  waitingLettersPerAccountMax: 200_000,
   /** Bytes of a message that every queue accepts. */
   deadLetterBytesSafe: 262_144,
   /** Dead letters that are sent at the same time, and of them to one queue. */

@@ -1,5 +1,6 @@
 import type { CounterRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { countAccountLetters } from "./account-letters.ts";
 import { counters } from "./layout.ts";
 
 /** The statistics of a domain. */
@@ -23,9 +24,11 @@ export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Sta
 export const letterCountOf = async (reader: Reader, domainId: Uint8Array): Promise<number> =>
   Number((await reader.get(counters, [domainId]))?.letterCount ?? 0n);
 
-/** Counts a dead letter of a domain that is stored, or one that is removed. */
-export const countLetter = (transaction: Transaction, domainId: Uint8Array, by: 1 | -1): void =>
+/** Counts a dead letter of a domain and its account that is stored, or one that is removed. */
+export const countLetter = (transaction: Transaction, domainId: Uint8Array, account: string, by: 1 | -1): void => {
   transaction.add(counters, [domainId], { letterCount: by });
+  countAccountLetters(transaction, account, by);
+};
 
 /** Replaces the share of a profile in the statistics of its domain. */
 export const changeTotal = (transaction: Transaction, domainId: Uint8Array, before: Amounts, after: Amounts): void =>

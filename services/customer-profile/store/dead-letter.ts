@@ -6,8 +6,9 @@ import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import type { Queue } from "../domain/dead-letter.ts";
 import { jointKey } from "../encryption/domain-keys.ts";
-import type { DomainData } from "./domain.ts";
+import { countAccountLetters } from "./account-letters.ts";
 import { countLetter } from "./counters.ts";
+import type { DomainData } from "./domain.ts";
 import { deadLetters } from "./layout.ts";
 import { findTypeKey } from "./object-type-key.ts";
 
@@ -45,7 +46,7 @@ export const putDeadLetter = (
     errorMessage,
     objectKey: objectKey ?? "",
   });
-  countLetter(transaction, domain.id, 1);
+  countLetter(transaction, domain.id, queue.account, 1);
 };
 
 /** The record of a letter; undefined if it does not exist. */
@@ -75,17 +76,34 @@ export const readDeadLetter = async (
   };
 };
 
-/** Removes a letter, if it exists: with its domain it was removed uncounted. */
+/** Removes a letter of an account, if it exists: with its domain it was removed before. */
 export const removeDeadLetter = async (
   transaction: Transaction,
   domainId: Uint8Array,
   letterId: Uint8Array,
+  account: string,
 ): Promise<void> => {
   const range = { from: [domainId, letterId], through: [domainId, letterId] } as const;
   for await (const { key } of walkTable(transaction, deadLetters, range)) {
     transaction.delete(deadLetters, key);
-    countLetter(transaction, domainId, -1);
+    countLetter(transaction, domainId, account, -1);
   }
+};
+
+/** Removes the first letters of a deleted domain, damaged ones as well; returns how many. */
+export const removeDeadLetters = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  account: string,
+  limit: number,
+): Promise<number> => {
+  let count = 0;
+  for await (const { key, value } of walkTable(transaction, deadLetters, { prefix: [domainId], limit })) {
+    transaction.delete(deadLetters, key);
+    countAccountLetters(transaction, value?.queueAccount ?? account, -1);
+    count += 1;
+  }
+  return count;
 };
 
 const contentKey = ({ keys }: DomainData, typeKey: KeyObject | undefined): KeyObject =>

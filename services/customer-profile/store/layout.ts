@@ -31,6 +31,7 @@
  *    28  match_keys       resolution id, digest, profile id -> MatchKeyRecord
  *    29  matches          resolution id, match id          -> MatchRecord
  *    30  match_counts     resolution id                    -> MatchCountRecord
+ *    31  account_letters  account                          -> AccountLettersRecord
  *    64  the seven tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -61,6 +62,7 @@ import {
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-tokens.ts";
 import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/store/table.ts";
+import { accountLetters } from "./account-letters.ts";
 import {
   changedProfiles,
   matchCounts,
@@ -388,6 +390,7 @@ export const layout = [
   matchKeys,
   matches,
   matchCounts,
+  accountLetters,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -34,7 +34,7 @@ export const deadLetterPolicy: JobPolicy = {
   backoff: exponentialBackoff({ firstMs: 1_000, maxMs: limits.deadLetterPauseMsMax }),
   onExhausted: (transaction, job) => {
     const { domainId, letterId } = fromBinary(DeadLetterPlaceSchema, job.payload);
-    return removeDeadLetter(transaction, domainId, letterId);
+    return removeDeadLetter(transaction, domainId, letterId, accountOfLetters(job.owner) ?? "");
   },
 };
 
@@ -70,7 +70,8 @@ export const deadLetterHandler =
   async (job, { signal }) => {
     const { domainId, letterId } = fromBinary(DeadLetterPlaceSchema, job.payload);
     const found = await openLetter(store, keyring, domainId, letterId);
-    const apply = (transaction: Transaction) => removeDeadLetter(transaction, domainId, letterId);
+    const account = accountOfLetters(job.owner) ?? "";
+    const apply = (transaction: Transaction) => removeDeadLetter(transaction, domainId, letterId, account);
     if (found === undefined) return { done: true, apply };
     if ("reason" in found) return { retry: true, reason: found.reason };
     if (endpoint === undefined) return { retry: true, reason: "no endpoint of queues is configured" };

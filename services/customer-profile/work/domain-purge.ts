@@ -7,9 +7,9 @@ import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { limits } from "../limits.ts";
+import { removeDeadLetters } from "../store/dead-letter.ts";
 import {
   counters,
-  deadLetters,
   expiries,
   keyHolders,
   objectExpiries,
@@ -43,17 +43,17 @@ export const enqueueDomainPurge = (
     kind: domainPurgeKind,
     owner: removalOwner(account),
     dueMs: nowMs,
-    payload: toBinary(DomainPurgeSchema, create(DomainPurgeSchema, { domainId })),
+    payload: toBinary(DomainPurgeSchema, create(DomainPurgeSchema, { domainId, account })),
   });
 };
 
 /** Removes all data of a deleted domain. */
 export const purgeDomain = async (store: Store, payload: Uint8Array, signal: AbortSignal): Promise<JobOutcome> => {
-  const { domainId } = fromBinary(DomainPurgeSchema, payload);
+  const { domainId, account } = fromBinary(DomainPurgeSchema, payload);
   let isEmpty = false;
   while (!isEmpty) {
     signal.throwIfAborted();
-    isEmpty = await store.transact((transaction) => deleteSome(transaction, domainId));
+    isEmpty = await store.transact((transaction) => deleteSome(transaction, domainId, account));
   }
   return { done: true };
 };
@@ -62,7 +62,7 @@ export const purgeDomain = async (store: Store, payload: Uint8Array, signal: Abo
  * Deletes at most a batch of records, damaged ones as well. Returns true if nothing is left. What would have expired
  * by a damaged record is found and removed at that time.
  */
-const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
+const deleteSome = async (transaction: Transaction, domainId: Uint8Array, account: string): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
   left -= await deleteFrom(transaction, profileSeeds, domainId, left);
   left -= await deleteFrom(transaction, searchKeys, domainId, left);
@@ -70,7 +70,7 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, objectTypes, domainId, left);
   left -= await deleteFrom(transaction, objectTypeKeys, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
-  left -= await deleteFrom(transaction, deadLetters, domainId, left);
+  left -= await removeDeadLetters(transaction, domainId, account, left);
   left -= await deleteFrom(transaction, resolutionJobs, domainId, left);
   for await (const { key, value } of walkTable(transaction, objects, { prefix: [domainId], limit: left })) {
     transaction.delete(objects, key);

@@ -9,6 +9,7 @@ import { objectKeyOf } from "../ingestion/attach-object.ts";
 import type { RequestedObject } from "../ingestion/requested-object.ts";
 import { mapRequested } from "../ingestion/requested-object.ts";
 import { limits } from "../limits.ts";
+import { accountLetterCountOf } from "../store/account-letters.ts";
 import { letterCountOf } from "../store/counters.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { OpenDomain } from "../store/domain.ts";
@@ -32,7 +33,7 @@ export const isPlaceless = (error: unknown): error is ServiceError =>
 
 /**
  * The queue that a domain's dead letters are sent to. Undefined: it names none, queues are not reached, or so many
- * letters wait already that no more are accepted.
+ * letters of the domain or of its account wait already that no more are accepted.
  */
 export const findQueue = async (
   { reachesQueues }: Pick<Application, "reachesQueues">,
@@ -40,8 +41,11 @@ export const findQueue = async (
   { id, record }: OpenDomain,
 ): Promise<Queue | undefined> => {
   const queue = reachesQueues ? queueOf(record.deadLetterQueueUrl) : undefined;
-  // The count is not checked at the commit, so that letters do not wait for each other; it may be exceeded by a few.
-  const isFull = queue !== undefined && (await letterCountOf(transaction.snapshot, id)) >= limits.waitingLettersMax;
+  if (queue === undefined) return undefined;
+  // The counts are not checked at the commit, so that letters do not wait for each other; a few more may be accepted.
+  const isFull =
+    (await letterCountOf(transaction.snapshot, id)) >= limits.waitingLettersMax ||
+    (await accountLetterCountOf(transaction.snapshot, queue.account)) >= limits.waitingLettersPerAccountMax;
   return isFull ? undefined : queue;
 };
 

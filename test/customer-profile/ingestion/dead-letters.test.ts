@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { counters } from "../../../services/customer-profile/store/layout.ts";
+import { accountLetterCountOf, accountLetters } from "../../../services/customer-profile/store/account-letters.ts";
+import { counters, deadLetters } from "../../../services/customer-profile/store/layout.ts";
 import { changingKeys } from "../../support/changing-keys.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
 import type { Answer } from "../../support/http-receiver.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { bytesOfFiles, countsOf } from "../database.ts";
@@ -218,6 +220,46 @@ describe("a dead letter", () => {
     expect(await refusalOf(put(client, { number: 8, account: "A-1" }))).toBe("answered");
   });
 
+  test("is refused while as many letters of its account wait, of whatever domains, and accepted when one was sent", async () => {
+    const answer = { status: 503 };
+    const { client, app, clock, store } = await startShop(() => answer);
+    const other = { domainName: "outlet", defaultExpirationDays: 30, deadLetterQueueUrl: url("errors") };
+    await client.createDomain(other);
+    await client.putProfileObjectType({ ...order, domainName: "outlet" });
+    await client.putProfileObject({
+      domainName: "outlet",
+      objectTypeName: "order",
+      object: '{"number":1,"account":"A-1"}',
+    });
+    await app.jobs.idle();
+    const count = () => store.read((reader) => accountLetterCountOf(reader, "000000000000"));
+    expect(await count()).toBe(1);
+    await store.transact((transaction) => transaction.add(accountLetters, ["000000000000"], { letterCount: 199_999 }));
+    expect(await refusalOf(put(client, { number: 8, account: "A-1" }))).toBe(refusal);
+    answer.status = 200;
+    clock.advance(900_000);
+    await app.jobs.idle();
+    expect(await count()).toBe(199_999);
+    expect(await refusalOf(put(client, { number: 8, account: "A-1" }))).toBe("answered");
+  });
+
+  test("counts for its account until it is removed, also with its domain or damaged", async () => {
+    const first = await startShop(undefined, "errors", { works: false });
+    const queueEndpoint = { url: first.endpoint.url, region: "eu-west-1", accessKeyId: "", secretAccessKey: "" };
+    for (const number of [1, 2, 3]) await put(first.client, { number, account: "A-1" });
+    const count = () => first.store.read((reader) => accountLetterCountOf(reader, "000000000000"));
+    expect(await count()).toBe(3);
+    await first.client.deleteDomain({ domainName: "shop" });
+    expect(await count()).toBe(3);
+    const [letter] = await first.store.read((reader) => reader.list(deadLetters, { limit: 1 }));
+    await first.stop();
+    await damageStoredRecord(first.directory, deadLetters, letter!.key);
+    const second = await startHarness({ directory: first.directory, clock: first.clock, queueEndpoint });
+    await second.app.jobs.idle();
+    expect(await countsOf(second.store)).toEqual({ page_token_keys: 1, account_letters: 1 });
+    expect(await second.store.read((reader) => accountLetterCountOf(reader, "000000000000"))).toBe(0);
+  });
+
   test("is given up after 14 days, and is removed with its domain before", async () => {
     const { client, app, clock, store } = await startShop(() => ({ status: 503 }));
     await put(client, { number: 7, account: "A-1" });
@@ -234,7 +276,7 @@ describe("a dead letter", () => {
     await app.jobs.idle();
     clock.advance(86_400_000);
     await app.jobs.idle();
-    expect(await countsOf(store)).toEqual({ page_token_keys: 1 });
+    expect(await countsOf(store)).toEqual({ page_token_keys: 1, account_letters: 1 });
     expect(app.jobs.stats().kinds["dead-letter"]).toMatchObject({ done: 1 });
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { accountLetters } from "../../../services/customer-profile/store/account-letters.ts";
 import * as layout from "../../../services/customer-profile/store/layout.ts";
 import * as resolution from "../../../services/customer-profile/store/layout-resolution.ts";
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
@@ -12,7 +13,7 @@ describe("the keys of the customer profile database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
+      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     ]);
   });
 
@@ -33,6 +34,7 @@ describe("the keys of the customer profile database", () => {
     expect(hex(layout.deadLetters, [bytes("07"), bytes("0e")])).toBe("001507000e00");
     expect(hex(layout.objectTypeKeys, [bytes("07"), bytes("0c")])).toBe("001607000c00");
     expect(hex(layout.flows, [bytes("07"), "arn:x"])).toBe("0017070061726e3a7800");
+    expect(hex(accountLetters, ["000000000000"])).toBe("001f30303030303030303030303000");
     expect(hex(layout.erasedKeys, [bytes("07"), bytes("09")])).toBe("001007000900");
     expect(hex(layout.integrations, [bytes("07"), "arn:x"])).toBe("000e070061726e3a7800");
     expect(hex(layout.integrationsByAddress, ["000000000000", "arn:x", "shop"])).toBe(

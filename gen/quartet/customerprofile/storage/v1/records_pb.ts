@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIpQGChBPYmplY3RUeXBlUmVjb3JkEg8KB3R5cGVfaWQYASABKAwSEwoLZGVzY3JpcHRpb24YAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSFwoPZXhwaXJhdGlvbl9kYXlzGAQgASgFEhYKDmVuY3J5cHRpb25fa2V5GAUgASgJEh4KFmFsbG93X3Byb2ZpbGVfY3JlYXRpb24YBiABKAgSLAokc291cmNlX2xhc3RfdXBkYXRlZF90aW1lc3RhbXBfZm9ybWF0GAcgASgJEiAKGG1heF9wcm9maWxlX29iamVjdF9jb3VudBgIIAEoBRIXCg9zb3VyY2VfcHJpb3JpdHkYCSABKAUSUAoGZmllbGRzGAogAygLMkAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLkZpZWxkc0VudHJ5EkwKBGtleXMYCyADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuS2V5c0VudHJ5EhIKCmNyZWF0ZWRfbXMYDCABKAMSEgoKdXBkYXRlZF9tcxgNIAEoAxJMCgR0YWdzGA4gAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19pbXBsaWNpdBgPIAEoCBpaCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSOgoFdmFsdWUYAiABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlRmllbGQ6AjgBGlcKCUtleXNFbnRyeRILCgNrZXkYASABKAkSOQoFdmFsdWUYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlS2V5czoCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiPwoTT2JqZWN0VHlwZUtleVJlY29yZBILCgNrZXkYASABKAwSGwoTaXNfdW5kZXJfZG9tYWluX2tleRgCIAEoCCKEAQoMT2JqZWN0UmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEg4KBnB1dF9tcxgDIAEoAxIVCg1jb250ZW50X2J5dGVzGAQgASgEEhMKC2tleV9kaWdlc3RzGAUgASgMEhQKDGhhc190eXBlX2tleRgGIAEoCCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMIk8KEFJlc29sdXRpb25SZWNvcmQSFQoNcmVzb2x1dGlvbl9pZBgBIAEoDBIPCgdhY2NvdW50GAIgASgJEhMKC2RvbWFpbl9uYW1lGAMgASgJIhYKFENoYW5nZWRQcm9maWxlUmVjb3JkIuICChNSZXNvbHV0aW9uSm9iUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDgoGc3RhdHVzGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIc3RhcnRfbXMYBCABKAMSDgoGZW5kX21zGAUgASgDEhIKCnVwZGF0ZWRfbXMYBiABKAMSEAoIaXNfd2hvbGUYByABKAgSEAoIYWZ0ZXJfaWQYCCABKAwSGQoRcHJvZmlsZXNfcmV2aWV3ZWQYCSABKAMSFQoNbWF0Y2hlc19mb3VuZBgKIAEoAxIYChBwcm9maWxlc19kYW1hZ2VkGAsgASgDEhMKC21lcmdlc19kb25lGAwgASgDEhkKEW1hdGNoZXNfdG9vX2xhcmdlGA0gASgDEj0KDGF1dG9fbWVyZ2luZxgOIAEoCzInLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkF1dG9NZXJnaW5nIjsKEk1hdGNoUHJvZmlsZVJlY29yZBITCgtrZXlfZGlnZXN0cxgBIAEoDBIQCghtYXRjaF9pZBgCIAEoDCIQCg5NYXRjaEtleVJlY29yZCJUCgtNYXRjaFJlY29yZBITCgtwcm9maWxlX2lkcxgBIAEoDBIYChBjb25maWRlbmNlX3Njb3JlGAIgASgBEhYKDnRyaWVkX3NldHRpbmdzGAMgASgMIicKEE1hdGNoQ291bnRSZWNvcmQSEwoLbWF0Y2hfY291bnQYASABKAMilQQKEUludGVncmF0aW9uUmVjb3JkEgsKA3VyaRgBIAEoCRIYChBvYmplY3RfdHlwZV9uYW1lGAIgASgJEmUKEW9iamVjdF90eXBlX25hbWVzGAMgAygLMkoucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5PYmplY3RUeXBlTmFtZXNFbnRyeRJDCg9mbG93X2RlZmluaXRpb24YBCABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5GbG93RGVmaW5pdGlvbhIQCghyb2xlX2FybhgFIAEoCRIbChNldmVudF90cmlnZ2VyX25hbWVzGAYgAygJEg0KBXNjb3BlGAcgASgJEhIKCmNyZWF0ZWRfbXMYCCABKAMSEgoKdXBkYXRlZF9tcxgJIAEoAxJNCgR0YWdzGAogAygLMj8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5UYWdzRW50cnkSEwoLaXNfZGlzYWJsZWQYCyABKAgaNgoUT2JqZWN0VHlwZU5hbWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKgAgoKRmxvd1JlY29yZBISCgpnZW5lcmF0aW9uGAEgASgMEg8KB2FjY291bnQYAiABKAkSEwoLZG9tYWluX25hbWUYAyABKAkSDgoGcHV0X21zGAQgASgDEjgKA3J1bhgFIAEoCzIrLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuRmxvd1J1bhIPCgduZXh0X21zGAYgASgDEhUKDXJlYWRfdW50aWxfbXMYByABKAMSFgoOcmVjZW50X29iamVjdHMYCCABKAwSPQoEbGFzdBgJIAEoCzIvLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuRmxvd091dGNvbWUSDwoHcHJvYmxlbRgKIAEoCSLeAQoHRmxvd1J1bhISCgpzdGFydGVkX21zGAEgASgDEhAKCHNpbmNlX21zGAIgASgDEhEKCWFmdGVyX2tleRgDIAEoCRJCCghwb3NpdGlvbhgEIAEoCzIwLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuRmxvd1Bvc2l0aW9uEj4KBmNvdW50cxgFIAEoCzIuLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuRmxvd0NvdW50cxIWCg5yZWNlbnRfb2JqZWN0cxgGIAEoDCJACgxGbG93UG9zaXRpb24SCwoDa2V5GAEgASgJEg0KBWVfdGFnGAIgASgJEhQKDG9mZnNldF9ieXRlcxgDIAEoBCKYAQoKRmxvd0NvdW50cxIPCgdvYmplY3RzGAEgASgEEhYKDmZhaWxlZF9vYmplY3RzGAIgASgEEhgKEGluZ2VzdGVkX3JlY29yZHMYAyABKAQSGAoQbGVmdF9vdXRfcmVjb3JkcxgEIAEoBBIWCg5mYWlsZWRfcmVjb3JkcxgFIAEoBBIVCg1maXJzdF9wcm9ibGVtGAYgASgJIoQBCgtGbG93T3V0Y29tZRISCgpzdGFydGVkX21zGAEgASgDEhAKCGVuZGVkX21zGAIgASgDEj4KBmNvdW50cxgDIAEoCzIuLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuRmxvd0NvdW50cxIPCgdwcm9ibGVtGAQgASgJIj0KB0Zsb3dKb2ISEQoJZG9tYWluX2lkGAEgASgMEgsKA3VyaRgCIAEoCRISCgpnZW5lcmF0aW9uGAMgASgMIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwiMgoNUmVzb2x1dGlvblJ1bhIRCglkb21haW5faWQYASABKAwSDgoGam9iX2lkGAIgASgMIigKD1Jlc29sdXRpb25QdXJnZRIVCg1yZXNvbHV0aW9uX2lkGAEgASgMIp4BChBEZWFkTGV0dGVyUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSFQoNcXVldWVfYWNjb3VudBgCIAEoCRISCgpxdWV1ZV9uYW1lGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRISCgpvYmplY3Rfa2V5GAYgASgJEg8KB3R5cGVfaWQYByABKAwiNwoPRGVhZExldHRlclBsYWNlEhEKCWRvbWFpbl9pZBgBIAEoDBIRCglsZXR0ZXJfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIiwKFEFjY291bnRMZXR0ZXJzUmVjb3JkEhQKDGxldHRlcl9jb3VudBgBIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCJPChBSZXNvbHV0aW9uUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCSIWChRDaGFuZ2VkUHJvZmlsZVJlY29yZCLiAgoTUmVzb2x1dGlvbkpvYlJlY29yZBIVCg1yZXNvbHV0aW9uX2lkGAEgASgMEg4KBnN0YXR1cxgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCHN0YXJ0X21zGAQgASgDEg4KBmVuZF9tcxgFIAEoAxISCgp1cGRhdGVkX21zGAYgASgDEhAKCGlzX3dob2xlGAcgASgIEhAKCGFmdGVyX2lkGAggASgMEhkKEXByb2ZpbGVzX3Jldmlld2VkGAkgASgDEhUKDW1hdGNoZXNfZm91bmQYCiABKAMSGAoQcHJvZmlsZXNfZGFtYWdlZBgLIAEoAxITCgttZXJnZXNfZG9uZRgMIAEoAxIZChFtYXRjaGVzX3Rvb19sYXJnZRgNIAEoAxI9CgxhdXRvX21lcmdpbmcYDiABKAsyJy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5BdXRvTWVyZ2luZyI7ChJNYXRjaFByb2ZpbGVSZWNvcmQSEwoLa2V5X2RpZ2VzdHMYASABKAwSEAoIbWF0Y2hfaWQYAiABKAwiEAoOTWF0Y2hLZXlSZWNvcmQiVAoLTWF0Y2hSZWNvcmQSEwoLcHJvZmlsZV9pZHMYASABKAwSGAoQY29uZmlkZW5jZV9zY29yZRgCIAEoARIWCg50cmllZF9zZXR0aW5ncxgDIAEoDCInChBNYXRjaENvdW50UmVjb3JkEhMKC21hdGNoX2NvdW50GAEgASgDIpUEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRISCgpjcmVhdGVkX21zGAggASgDEhIKCnVwZGF0ZWRfbXMYCSABKAMSTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEioAIKCkZsb3dSZWNvcmQSEgoKZ2VuZXJhdGlvbhgBIAEoDBIPCgdhY2NvdW50GAIgASgJEhMKC2RvbWFpbl9uYW1lGAMgASgJEg4KBnB1dF9tcxgEIAEoAxI4CgNydW4YBSABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dSdW4SDwoHbmV4dF9tcxgGIAEoAxIVCg1yZWFkX3VudGlsX21zGAcgASgDEhYKDnJlY2VudF9vYmplY3RzGAggASgMEj0KBGxhc3QYCSABKAsyLy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dPdXRjb21lEg8KB3Byb2JsZW0YCiABKAki3gEKB0Zsb3dSdW4SEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghzaW5jZV9tcxgCIAEoAxIRCglhZnRlcl9rZXkYAyABKAkSQgoIcG9zaXRpb24YBCABKAsyMC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dQb3NpdGlvbhI+CgZjb3VudHMYBSABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSFgoOcmVjZW50X29iamVjdHMYBiABKAwiQAoMRmxvd1Bvc2l0aW9uEgsKA2tleRgBIAEoCRINCgVlX3RhZxgCIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAyABKAQimAEKCkZsb3dDb3VudHMSDwoHb2JqZWN0cxgBIAEoBBIWCg5mYWlsZWRfb2JqZWN0cxgCIAEoBBIYChBpbmdlc3RlZF9yZWNvcmRzGAMgASgEEhgKEGxlZnRfb3V0X3JlY29yZHMYBCABKAQSFgoOZmFpbGVkX3JlY29yZHMYBSABKAQSFQoNZmlyc3RfcHJvYmxlbRgGIAEoCSKEAQoLRmxvd091dGNvbWUSEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghlbmRlZF9tcxgCIAEoAxI+CgZjb3VudHMYAyABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSDwoHcHJvYmxlbRgEIAEoCSI9CgdGbG93Sm9iEhEKCWRvbWFpbl9pZBgBIAEoDBILCgN1cmkYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDCIYChZJbnRlZ3JhdGlvbkJ5VXJpUmVjb3JkIhEKD0VyYXNlZEtleVJlY29yZCIxCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHYWNjb3VudBgCIAEoCSI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwiMgoNUmVzb2x1dGlvblJ1bhIRCglkb21haW5faWQYASABKAwSDgoGam9iX2lkGAIgASgMIigKD1Jlc29sdXRpb25QdXJnZRIVCg1yZXNvbHV0aW9uX2lkGAEgASgMIp4BChBEZWFkTGV0dGVyUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSFQoNcXVldWVfYWNjb3VudBgCIAEoCRISCgpxdWV1ZV9uYW1lGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRISCgpvYmplY3Rfa2V5GAYgASgJEg8KB3R5cGVfaWQYByABKAwiNwoPRGVhZExldHRlclBsYWNlEhEKCWRvbWFpbl9pZBgBIAEoDBIRCglsZXR0ZXJfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -476,6 +476,27 @@ export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
+ * The dead letters of an account.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.AccountLettersRecord
+ */
+export type AccountLettersRecord = Message<"quartet.customerprofile.storage.v1.AccountLettersRecord"> & {
+  /**
+   * Those that are stored. Letters that were stored before this was counted make it too small, even negative.
+   *
+   * @generated from field: int64 letter_count = 1;
+   */
+  letterCount: bigint;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.AccountLettersRecord.
+ * Use `create(AccountLettersRecordSchema)` to create a new message.
+ */
+export const AccountLettersRecordSchema: GenMessage<AccountLettersRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+
+/**
  * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
  *
  * @generated from message quartet.customerprofile.storage.v1.ObjectTypeRecord
@@ -592,7 +613,7 @@ export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.Objec
  * Use `create(ObjectTypeRecordSchema)` to create a new message.
  */
 export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
  * The encrypted key of an object type that names, or named, an encryption key.
@@ -620,7 +641,7 @@ export type ObjectTypeKeyRecord = Message<"quartet.customerprofile.storage.v1.Ob
  * Use `create(ObjectTypeKeyRecordSchema)` to create a new message.
  */
 export const ObjectTypeKeyRecordSchema: GenMessage<ObjectTypeKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
 
 /**
  * An object that is attached to a profile.
@@ -676,7 +697,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * The profile that holds an object.
@@ -697,7 +718,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * The identity resolution of a domain that has it enabled. What it finds has its identifier, so that a later one shares
@@ -733,7 +754,7 @@ export type ResolutionRecord = Message<"quartet.customerprofile.storage.v1.Resol
  * Use `create(ResolutionRecordSchema)` to create a new message.
  */
 export const ResolutionRecordSchema: GenMessage<ResolutionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * A profile that has changed since it was last compared with others. The profile is in the key.
@@ -748,7 +769,7 @@ export type ChangedProfileRecord = Message<"quartet.customerprofile.storage.v1.C
  * Use `create(ChangedProfileRecordSchema)` to create a new message.
  */
 export const ChangedProfileRecordSchema: GenMessage<ChangedProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * One weekly run of identity resolution.
@@ -860,7 +881,7 @@ export type ResolutionJobRecord = Message<"quartet.customerprofile.storage.v1.Re
  * Use `create(ResolutionJobRecordSchema)` to create a new message.
  */
 export const ResolutionJobRecordSchema: GenMessage<ResolutionJobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * What identity resolution knows of a profile.
@@ -888,7 +909,7 @@ export type MatchProfileRecord = Message<"quartet.customerprofile.storage.v1.Mat
  * Use `create(MatchProfileRecordSchema)` to create a new message.
  */
 export const MatchProfileRecordSchema: GenMessage<MatchProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
 /**
  * A profile that has a value by which it is compared with others. Value and profile are in the key.
@@ -903,7 +924,7 @@ export type MatchKeyRecord = Message<"quartet.customerprofile.storage.v1.MatchKe
  * Use `create(MatchKeyRecordSchema)` to create a new message.
  */
 export const MatchKeyRecordSchema: GenMessage<MatchKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
 
 /**
  * Profiles that may be of the same customer.
@@ -938,7 +959,7 @@ export type MatchRecord = Message<"quartet.customerprofile.storage.v1.MatchRecor
  * Use `create(MatchRecordSchema)` to create a new message.
  */
 export const MatchRecordSchema: GenMessage<MatchRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
 
 /**
  * How many matches a resolution has.
@@ -957,7 +978,7 @@ export type MatchCountRecord = Message<"quartet.customerprofile.storage.v1.Match
  * Use `create(MatchCountRecordSchema)` to create a new message.
  */
 export const MatchCountRecordSchema: GenMessage<MatchCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
 /**
  * An integration of a domain.
@@ -1048,7 +1069,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
 
 /**
  * How far the flow of an integration is.
@@ -1132,7 +1153,7 @@ export type FlowRecord = Message<"quartet.customerprofile.storage.v1.FlowRecord"
  * Use `create(FlowRecordSchema)` to create a new message.
  */
 export const FlowRecordSchema: GenMessage<FlowRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
 
 /**
  * One run of a flow.
@@ -1189,7 +1210,7 @@ export type FlowRun = Message<"quartet.customerprofile.storage.v1.FlowRun"> & {
  * Use `create(FlowRunSchema)` to create a new message.
  */
 export const FlowRunSchema: GenMessage<FlowRun> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
 
 /**
  * A place in an object.
@@ -1224,7 +1245,7 @@ export type FlowPosition = Message<"quartet.customerprofile.storage.v1.FlowPosit
  * Use `create(FlowPositionSchema)` to create a new message.
  */
 export const FlowPositionSchema: GenMessage<FlowPosition> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
 
 /**
  * What a run has read.
@@ -1280,7 +1301,7 @@ export type FlowCounts = Message<"quartet.customerprofile.storage.v1.FlowCounts"
  * Use `create(FlowCountsSchema)` to create a new message.
  */
 export const FlowCountsSchema: GenMessage<FlowCounts> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
 
 /**
  * A run that is over.
@@ -1322,7 +1343,7 @@ export type FlowOutcome = Message<"quartet.customerprofile.storage.v1.FlowOutcom
  * Use `create(FlowOutcomeSchema)` to create a new message.
  */
 export const FlowOutcomeSchema: GenMessage<FlowOutcome> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
 
 /**
  * The payload of the job that carries out the flow of an integration.
@@ -1357,7 +1378,7 @@ export type FlowJob = Message<"quartet.customerprofile.storage.v1.FlowJob"> & {
  * Use `create(FlowJobSchema)` to create a new message.
  */
 export const FlowJobSchema: GenMessage<FlowJob> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 30);
 
 /**
  * A domain of an account has an integration with an address.
@@ -1372,7 +1393,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 30);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 31);
 
 /**
  * A deleted key is still in the files of the database.
@@ -1387,7 +1408,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 31);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 32);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -1401,6 +1422,13 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
    * @generated from field: bytes domain_id = 1;
    */
   domainId: Uint8Array;
+
+  /**
+   * The account whose domain it was. Empty: the job is of an earlier version.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
 };
 
 /**
@@ -1408,7 +1436,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 32);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 33);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -1436,7 +1464,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 33);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 34);
 
 /**
  * The payload of the job that finds the matches of a domain.
@@ -1464,7 +1492,7 @@ export type ResolutionRun = Message<"quartet.customerprofile.storage.v1.Resoluti
  * Use `create(ResolutionRunSchema)` to create a new message.
  */
 export const ResolutionRunSchema: GenMessage<ResolutionRun> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 34);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 35);
 
 /**
  * The payload of the job that removes what a resolution that has ended has found.
@@ -1485,7 +1513,7 @@ export type ResolutionPurge = Message<"quartet.customerprofile.storage.v1.Resolu
  * Use `create(ResolutionPurgeSchema)` to create a new message.
  */
 export const ResolutionPurgeSchema: GenMessage<ResolutionPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 35);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 36);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -1548,7 +1576,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 36);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 37);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -1576,7 +1604,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 37);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 38);
 
 /**
  * The expiry of an object, which is in the key.
@@ -1597,5 +1625,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 38);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 39);
 
