@@ -1,10 +1,11 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { openBackupDirectory } from "../../services/launcher/backup/backup-directory.ts";
+import { canMount, fillDisk, smallDisk } from "../support/small-disk.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 
 const earlierBoot = "11111111-2222-4333-8444-555555555555";
@@ -35,4 +36,24 @@ test.each<[what: string, lock: string, outcome: string]>([
     () => "refused",
   );
   expect(await opened).toBe(outcome);
+});
+
+test("what a process has left that was killed while it made its lock is removed", async () => {
+  const path = await temporaryDirectory();
+  await writeFile(join(path, "lock-11111111-2222-4333-8444-555555555555"), "");
+  const directory = await openBackupDirectory(path);
+  expect((await readdir(path)).toSorted()).toEqual(["lock", "temporary"]);
+  await directory.release();
+  expect(await readdir(path)).toEqual([]);
+});
+
+test.runIf(canMount())("a full disk leaves no lock, so that the next backup works when there is room", async () => {
+  const path = await smallDisk(1);
+  const filling = await fillDisk(path);
+  await expect(openBackupDirectory(path)).rejects.toThrow("ENOSPC");
+  expect(await readdir(path)).toEqual(["filling"]);
+  await filling.remove();
+  const directory = await openBackupDirectory(path);
+  expect(await readFile(join(path, "lock"), "utf8")).toMatch(/^\d+ \S+ \S+\n$/);
+  await directory.release();
 });

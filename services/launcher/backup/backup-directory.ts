@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
@@ -12,6 +13,7 @@ import { ConfigError } from "../../kit/config/config.ts";
  *     content/object-storage/…          the content files of all snapshots, each once
  *     temporary/                        what is not whole yet; removed by the next run
  *     lock                              the process that works here
+ *     lock-0b8f…                        what a process makes its lock of; removed by the next one that works here
  */
 export interface BackupDirectory {
   readonly path: string;
@@ -66,7 +68,9 @@ export const backupDirectoryAt = (path: string): BackupDirectory => {
 /** Opens a directory of backups to work in, alone. Throws ConfigError if another process does. */
 export const openBackupDirectory = async (path: string): Promise<BackupDirectory> => {
   await mkdir(path, { recursive: true });
-  await lock(join(path, "lock"));
+  await lock(path);
+  for (const name of await readdir(path))
+    if (/^lock-[0-9a-f-]{36}$/.test(name)) await rm(join(path, name), { force: true });
   await rm(join(path, "temporary"), { recursive: true, force: true });
   await mkdir(join(path, "temporary"));
   return backupDirectoryAt(path);
@@ -88,20 +92,59 @@ export const snapshotNameAt = (ms: number): string => new Date(ms).toISOString()
  * Creates the lock; one whose process is gone is replaced: it was killed, or this machine was started again since, as
  * after a power loss.
  */
-const lock = async (path: string): Promise<void> => {
+const lock = async (directory: string): Promise<void> => {
+  const path = join(directory, "lock");
   const boot = await bootId();
   for (;;) {
-    try {
-      await writeFile(path, `${process.pid} ${hostname()} ${boot}\n`, { flag: "wx", mode: 0o600, flush: true });
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
+    if (await createWhole(path, `${path}-${randomUUID()}`, `${process.pid} ${hostname()} ${boot}\n`)) return;
     const [pid = "", host = "", holderBoot] = (await readFile(path, "utf8").catch(() => "")).trim().split(" ");
     const isOfEarlierBoot = holderBoot !== undefined && boot !== "" && holderBoot !== boot;
     if (host !== hostname() || (!isOfEarlierBoot && isRunning(Number(pid))))
       throw new ConfigError(`process ${pid} on ${host} works in this directory; if it does not, remove ${path}`);
     await rm(path, { force: true });
+  }
+};
+
+/**
+ * Creates a file that has its whole content when it has its name, also if the disk is full or the process is killed
+ * meanwhile. Returns false if it exists.
+ */
+const createWhole = async (path: string, temporary: string, content: string): Promise<boolean> => {
+  try {
+    await writeFile(temporary, content, fileOptions);
+    return (await linked(temporary, path)) ?? (await createWithoutLink(path, content));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+};
+
+const fileOptions = { mode: 0o600, flush: true } as const;
+
+/** Gives a file a second name. Returns false if that exists; undefined: the file system cannot. */
+const linked = async (from: string, to: string): Promise<boolean | undefined> => {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // The process that works here may have removed the file as one that was left.
+    if (code === "EEXIST" || code === "ENOENT") return false;
+    if (withoutLinks.includes(code)) return undefined;
+    throw error;
+  }
+};
+
+const withoutLinks = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+
+const createWithoutLink = async (path: string, content: string): Promise<boolean> => {
+  try {
+    await writeFile(path, content, { ...fileOptions, flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    // It is the lock of this process, which could not write it.
+    await rm(path, { force: true });
+    throw error;
   }
 };
 
