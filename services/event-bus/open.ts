@@ -255,7 +255,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     async stop() {
       app.rules.close();
       await Promise.all(stopsOfWork.map((stop) => stop()));
-      await jobs.stop();
+      await Promise.all([jobs.stop(), health.idle()]);
       await Promise.all([busLogs.flush(), app.schemas.flush()]);
       await Promise.all([sender.close(), endpointSender.close(), connections.close()]);
     },

@@ -1,5 +1,6 @@
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
+import { SharedRoom } from "../../kit/collections/shared-room.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
 import type { ArnScope, BusReference } from "../domain/arns.ts";
@@ -8,8 +9,11 @@ import type { BusLogFacts, BusLogLevel, BusLogStep } from "../domain/bus-log-rec
 import { busLogRecord, writesStep } from "../domain/bus-log-record.ts";
 import { walkBuses } from "../store/bus.ts";
 
-/** Characters of the records of all destinations that wait to be written; later ones are left out and counted. */
-const waitingLengthMax = 64 * 1024 * 1024;
+/**
+ * Characters of the records of all destinations that wait to be written; later ones are left out and counted. Accounts
+ * and their destinations share them; one destination alone has half of them.
+ */
+const waitingLengthMax = 128 * 1024 * 1024;
 /** Records that one call writes, and their characters unless it is one record. */
 const batchRecordsMax = 500;
 const batchLengthMax = 900_000;
@@ -61,7 +65,7 @@ export class BusLogs {
   readonly #options: BusLogsOptions;
   readonly #logs = new Map<string, BusLog>();
   readonly #destinations = new Map<string, Destination>();
-  #waitingLength = 0;
+  readonly #room = new SharedRoom(waitingLengthMax);
   #writing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -112,11 +116,8 @@ export class BusLogs {
       const name = `${bus.account} ${arn}`;
       const destination = this.#destinations.get(name) ?? { arn, account: bus.account, waiting: [], left: 0 };
       this.#destinations.set(name, destination);
-      if (this.#waitingLength + line.text.length > waitingLengthMax) destination.left += 1;
-      else {
-        destination.waiting.push(line);
-        this.#waitingLength += line.text.length;
-      }
+      if (this.#room.take(bus.account, arn, line.text.length)) destination.waiting.push(line);
+      else destination.left += 1;
     }
     this.#cancelTimer ??= clock.schedule(atMs + flushMs, () => void this.flush());
   }
@@ -125,34 +126,46 @@ export class BusLogs {
   async flush(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#writeAll());
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
     await this.#writing;
   }
 
+  /** Destinations take turns, so that one which gets records all the time holds up no other. */
   async #writeAll(): Promise<void> {
-    const { clock, log, writer } = this.#options;
-    for (const [name, destination] of this.#destinations) {
-      const { arn, account, waiting } = destination;
-      let isReached = true;
-      while (isReached && waiting.length > 0) {
-        const batch = nextBatch(waiting);
-        try {
-          isReached = await writer.write(arn, account, batch);
-        } catch (error) {
-          log.error({ err: error, destination: arn, records: batch.length }, "records of a bus's log were not written");
-        }
-        if (isReached) {
-          waiting.splice(0, batch.length);
-          this.#waitingLength -= lengthOf(batch);
-        }
+    const { clock } = this.#options;
+    const unreached = new Set<string>();
+    for (let isLeft = true; isLeft;) {
+      isLeft = false;
+      for (const [name, destination] of this.#destinations) {
+        if (unreached.has(name)) continue;
+        if (!(await this.#writeBatch(destination))) unreached.add(name);
+        else if (destination.waiting.length > 0) isLeft = true;
+        else this.#destinations.delete(name);
       }
-      if (destination.left > 0)
-        log.error({ destination: arn, records: destination.left }, "records of a bus's log were left out");
-      destination.left = 0;
-      if (waiting.length === 0) this.#destinations.delete(name);
     }
     if (this.#destinations.size > 0)
       this.#cancelTimer ??= clock.schedule(clock.now() + 10 * flushMs, () => void this.flush());
+  }
+
+  /** Returns whether the destination was reached. What it never accepts is left out. */
+  async #writeBatch(destination: Destination): Promise<boolean> {
+    const { log, writer } = this.#options;
+    const { arn, account, waiting } = destination;
+    if (destination.left > 0)
+      log.error({ destination: arn, records: destination.left }, "records of a bus's log were left out");
+    destination.left = 0;
+    const batch = nextBatch(waiting);
+    if (batch.length === 0) return true;
+    try {
+      if (!(await writer.write(arn, account, batch))) return false;
+    } catch (error) {
+      log.error({ err: error, destination: arn, records: batch.length }, "records of a bus's log were not written");
+    }
+    waiting.splice(0, batch.length);
+    this.#room.give(account, arn, lengthOf(batch));
+    return true;
   }
 }
 

@@ -128,18 +128,31 @@ export class DeliveryStreams {
     });
   }
 
-  /** Writes an object of each stream that has enough records or an old one, until none has. */
+  /**
+   * Writes an object of each stream that has enough records or an old one, until none has. Streams take turns, so that
+   * one which gets records all the time holds up no other.
+   */
   async writeDue(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
-    for (const state of this.#states.values()) {
-      try {
-        const rests = (): boolean => isStillAhead(state.restUntilMs, troubleMs, clock.now());
-        while (!signal.aborted && !rests() && (await this.#writeIfDue(state, signal)));
-      } catch (error) {
+    for (let hasWritten = true; hasWritten;) {
+      hasWritten = false;
+      for (const state of this.#states.values()) {
         if (signal.aborted) return;
-        state.restUntilMs = clock.now() + troubleMs;
-        log.error({ err: error, stream: state.stream.name }, "an object of a delivery stream was not written");
+        if (await this.#writeOne(state, signal)) hasWritten = true;
       }
+    }
+  }
+
+  /** Returns whether an object was written. A stream rests after a write that failed. */
+  async #writeOne(state: StreamState, signal: AbortSignal): Promise<boolean> {
+    const { clock, log } = this.#options;
+    if (isStillAhead(state.restUntilMs, troubleMs, clock.now())) return false;
+    try {
+      return await this.#writeIfDue(state, signal);
+    } catch (error) {
+      if (signal.aborted) return false;
+      state.restUntilMs = clock.now() + troubleMs;
+      log.error({ err: error, stream: state.stream.name }, "an object of a delivery stream was not written");
+      return false;
     }
   }
 

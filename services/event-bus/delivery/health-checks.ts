@@ -20,6 +20,8 @@ export class HealthChecks {
   readonly #urls: ReadonlyMap<string, string>;
   readonly #sender: HttpSender;
   readonly #states = new Map<string, Health>();
+  /** The ends of the requests that are on their way. */
+  readonly #running = new Map<string, Promise<void>>();
 
   /** `urls` are those of the checks that are named by an id. */
   constructor(urls: ReadonlyMap<string, string>, sender: HttpSender) {
@@ -36,11 +38,23 @@ export class HealthChecks {
     return (this.#states.get(healthCheck) ?? unchecked).isHealthy;
   }
 
-  /** Requests every health check of an endpoint once. */
-  async checkAll(store: Store, signal: AbortSignal): Promise<void> {
+  /**
+   * Begins a request of every health check of an endpoint, but for those whose last one has not ended: an address that
+   * does not answer holds up the checks of no other.
+   */
+  async checkAll(store: Pick<Store, "read">, signal: AbortSignal): Promise<void> {
     const checks = await store.read(listHealthChecks);
     for (const known of this.#states.keys()) if (!checks.has(known)) this.#states.delete(known);
-    await Promise.all([...checks].map((check) => this.#check(check, signal)));
+    for (const check of checks) {
+      if (this.#running.has(check)) continue;
+      const ended = this.#check(check, signal).finally(() => this.#running.delete(check));
+      this.#running.set(check, ended);
+    }
+  }
+
+  /** Resolves when no request is on its way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running.values());
   }
 
   async #check(check: string, signal: AbortSignal): Promise<void> {

@@ -192,10 +192,39 @@ test("records wait within one bound for all destinations, and are written in cal
   }
   await logs.flush();
   expect(lines.map(({ destination, records }) => `${String(destination)} ${String(records)}`)).toEqual([
-    "arn:aws:logs:us-east-1:000000000000:log-group:returns 19",
+    "arn:aws:logs:us-east-1:000000000000:log-group:returns 9",
   ]);
   isOpen = true;
   await logs.flush();
   const ofOne = (count: number): number[] => Array.from({ length: count }, () => 1);
-  expect(written).toEqual([2, ...ofOne(41), 2, ...ofOne(22)]);
+  expect(written).toEqual([2, 2, ...ofOne(41 + 32)]);
+});
+
+test("records of one destination leave room for those of others, which are written in turns with them", async () => {
+  const written: string[] = [];
+  const logs = new BusLogs({
+    clock: new FakeClock(),
+    log: capturingLogger("error").log,
+    arnScope: { partition: "aws", service: "events", region: "us-east-1" },
+    destinations: ["arn:aws:logs:{region}:{account}:log-group:{bus}"],
+    writer: {
+      write: async (_arn, account) => {
+        written.push(account);
+        return true;
+      },
+    },
+  });
+  for (const [account, count] of [
+    ["111111111111", 150],
+    ["222222222222", 1],
+  ] as const) {
+    const bus = { account, name: "orders" };
+    const settings = create(LogConfigSchema, { level: "TRACE", includeDetail: "FULL" });
+    logs.configure({ afterCommit: (run) => run() }, bus, settings);
+    for (let record = 0; record < count; record += 1)
+      logs.add(bus, "EVENT_RECEIPT", () => ({ eventId: "1", details: { event_detail: "x".repeat(1_000_000) } }));
+  }
+  await logs.flush();
+  expect(written.slice(0, 3)).toEqual(["111111111111", "222222222222", "111111111111"]);
+  expect(written).toHaveLength(68);
 });
