@@ -97,6 +97,9 @@ export const limits = {
   purgeBatchRecords: 500,
   /** Profiles or objects that one transaction of the expiry, or of the removal of an object type, removes. */
   expiryBatch: 50,
+  /** What has expired of one domain and is removed before others have their turn: at first, and in later turns. */
+  expiryTurnMin: 5_000,
+  expiryTurnMax: 160_000,
   /** Time between two removals of expired data, in milliseconds. */
   expiryIntervalMs: 60 * 1000,
   /** Time between an erasure and the compaction that removes erased keys from the files, in milliseconds. */

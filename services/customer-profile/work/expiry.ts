@@ -4,6 +4,7 @@ import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
+import { idText } from "../domain/identifier.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
@@ -20,23 +21,62 @@ export interface ExpiryOptions {
   readonly compaction: Compaction;
   readonly keyring: DomainKeyring;
   readonly log: Logger;
+  /** What is removed of a domain before the others have their turn. Unset: 5,000, and twice as much each time. */
+  readonly turn?: number;
 }
 
 /**
  * Removes all profiles and objects that have expired by now; returns how many. Operations do not see them any more;
  * this frees their space and takes them out of the statistics. What cannot be removed because a record of it is
- * damaged is logged and left, and the others are removed. Ends early once the signal is aborted.
+ * damaged is logged and left, and the others are removed. Domains take turns: of one of which much has expired, the
+ * rest is removed when the others have had theirs, also what has expired meanwhile. As what is left is passed over
+ * again each time, turns get longer. Ends early once the signal is aborted.
  */
 export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal): Promise<number> => {
-  const nowMs = options.clock.now();
   let removed = 0;
   // Also for expired profiles that objects have removed, to be attached to another one.
   options.compaction.request();
+  for (let turn = options.turn ?? limits.expiryTurnMin; ; turn = Math.min(2 * turn, limits.expiryTurnMax)) {
+    const turns = new DomainTurns(turn);
+    removed += await removeInTurns(options, turns, signal);
+    if (!turns.isAnyLeft || signal?.aborted === true) return removed;
+  }
+};
+
+/** The turns of domains, in which each has so much of it removed. */
+class DomainTurns {
+  readonly #turn: number;
+  readonly #taken = new Map<string, number>();
+  /** Something was left because the turn of its domain is over. */
+  isAnyLeft = false;
+
+  constructor(turn: number) {
+    this.#turn = turn;
+  }
+
+  /** Whether the turn of a domain goes on. */
+  goesOn(domainId: Uint8Array): boolean {
+    const isOver = (this.#taken.get(idText(domainId)) ?? 0) >= this.#turn;
+    if (isOver) this.isAnyLeft = true;
+    return !isOver;
+  }
+
+  /** What could not be removed does not count, so that it keeps nothing after it from being removed. */
+  count(removed: readonly (ProfileExpiryKey | ObjectExpiryKey)[]): number {
+    for (const [, domainId] of removed) this.#taken.set(idText(domainId), (this.#taken.get(idText(domainId)) ?? 0) + 1);
+    return removed.length;
+  }
+}
+
+/** Removes what has expired by now, as far as the turns of its domains go. */
+const removeInTurns = async (options: ExpiryOptions, turns: DomainTurns, signal?: AbortSignal): Promise<number> => {
+  const nowMs = options.clock.now();
+  let removed = 0;
   let afterProfile: ProfileExpiryKey | undefined;
   let afterObject: ObjectExpiryKey | undefined;
   for (;;) {
-    const profiles = await removeProfiles(options, nowMs, afterProfile);
-    const objects = await removeObjects(options, nowMs, afterObject);
+    const profiles = await removeProfiles(options, turns, nowMs, afterProfile);
+    const objects = await removeObjects(options, turns, nowMs, afterObject);
     removed += profiles.removed + objects.removed;
     afterProfile = profiles.last;
     afterObject = objects.last;
@@ -67,6 +107,7 @@ const dueRange = <Key>(
 /** Removes each profile in a transaction of its own, because a profile may have many objects and keys. */
 const removeProfiles = async (
   options: ExpiryOptions,
+  turns: DomainTurns,
   nowMs: number,
   after: ProfileExpiryKey | undefined,
 ): Promise<Removal<ProfileExpiryKey>> => {
@@ -74,16 +115,18 @@ const removeProfiles = async (
     Array.fromAsync(walkTable(reader, expiries, dueRange(nowMs, after))),
   );
   let removed = 0;
-  for (const { key } of due) removed += await removeUndamaged(options, [key], (each) => removeOne(each, key));
+  for (const { key } of due)
+    if (turns.goesOn(key[1]))
+      removed += turns.count(await removeUndamaged(options, [key], (each) => removeOne(each, key)));
   return { seen: due.length, removed, last: due.at(-1)?.key ?? after };
 };
 
-const removeOne = async (transaction: Transaction, key: ProfileExpiryKey): Promise<number> => {
+const removeOne = async (transaction: Transaction, key: ProfileExpiryKey): Promise<ProfileExpiryKey[]> => {
   // The profile may have got a later expiry since it was found due.
-  if ((await transaction.get(expiries, key)) === undefined) return 0;
+  if ((await transaction.get(expiries, key)) === undefined) return [];
   await removeProfile(transaction, key[1], key[2]);
   transaction.delete(expiries, key);
-  return 1;
+  return [key];
 };
 
 /**
@@ -92,6 +135,7 @@ const removeOne = async (transaction: Transaction, key: ProfileExpiryKey): Promi
  */
 const removeObjects = async (
   options: ExpiryOptions,
+  turns: DomainTurns,
   nowMs: number,
   after: ObjectExpiryKey | undefined,
 ): Promise<Removal<ObjectExpiryKey>> => {
@@ -99,9 +143,9 @@ const removeObjects = async (
   const found = await store.read((reader) =>
     Array.fromAsync(walkTable(reader, objectExpiries, dueRange(nowMs, after))),
   );
-  const due = found.map(({ key }) => key);
+  const due = found.map(({ key }) => key).filter((key) => turns.goesOn(key[1]));
   const removed = await removeUndamaged(options, due, (transaction, keys) => detachExpired(transaction, keyring, keys));
-  return { seen: due.length, removed, last: due.at(-1) ?? after };
+  return { seen: found.length, removed: turns.count(removed), last: found.at(-1)?.key ?? after };
 };
 
 /** Detaches objects; those of a domain whose encryption key cannot be used are left until it can. */
@@ -109,8 +153,8 @@ const detachExpired = async (
   transaction: Transaction,
   keyring: DomainKeyring,
   keys: readonly ObjectExpiryKey[],
-): Promise<number> => {
-  let removed = 0;
+): Promise<ObjectExpiryKey[]> => {
+  const removed: ObjectExpiryKey[] = [];
   for (const key of keys) {
     const [, domainId, typeId, objectKey] = key;
     const found = await transaction.get(objectExpiries, key);
@@ -126,21 +170,21 @@ const detachExpired = async (
       throw error;
     }
     transaction.delete(objectExpiries, key);
-    removed += 1;
+    removed.push(key);
   }
   return removed;
 };
 
-/** Removes what has expired in one transaction, without what is damaged, which is logged; returns how much it was. */
+/** Removes what has expired in one transaction, without what is damaged, which is logged; returns what it was. */
 const removeUndamaged = async <Key>(
   { store, log }: ExpiryOptions,
   keys: readonly Key[],
-  remove: (transaction: Transaction, keys: readonly Key[]) => Promise<number>,
-): Promise<number> => {
+  remove: (transaction: Transaction, keys: readonly Key[]) => Promise<Key[]>,
+): Promise<Key[]> => {
   const removed = await unlessDamaged(
     keys,
     (some) => store.transact((transaction) => remove(transaction, some)),
     (error) => log.error({ err: error }, "what has expired cannot be removed: a record of it is damaged"),
   );
-  return removed.reduce((sum, count) => sum + count, 0);
+  return removed.flat();
 };

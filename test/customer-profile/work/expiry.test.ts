@@ -37,6 +37,35 @@ test("expired profiles are removed with all that refers to them, and leave the s
   expect((await client.getDomain({ domainName: "long" })).stats?.profileCount).toBe(1n);
 });
 
+test("what has expired of domains is removed in turns, however early the others' data has expired", async () => {
+  const { app, client, clock, store } = await startHarness({ works: false });
+  await client.createDomain({ domainName: "large", defaultExpirationDays: 1 });
+  await client.createDomain({ domainName: "small", defaultExpirationDays: 1 });
+  for (let index = 0; index < 120; index += 1)
+    await client.createProfile({ domainName: "large", accountNumber: `${index}` });
+  clock.advance(1_000);
+  await client.createProfile({ domainName: "small", accountNumber: "A" });
+  clock.advance(dayMs);
+  const leftOf = async (domainName: string) => (await client.getDomain({ domainName })).stats?.profileCount;
+  const left: (bigint | undefined)[] = [];
+  const ending = new AbortController();
+  const { compaction } = app;
+  // The pass over all that has expired ends with a read of nothing.
+  const read: typeof store.read = async (run) => {
+    const found = await store.read(run);
+    if (left.length === 0 && (await leftOf("small")) === 0n) {
+      left.push(await leftOf("large"));
+      ending.abort();
+    }
+    return found;
+  };
+  const watched = { read, transact: store.transact.bind(store) } as typeof store;
+  const options = { clock, compaction, keyring: app.keyring, log: silentLogger, turn: 10 };
+  expect(await removeExpired({ ...options, store: watched }, ending.signal)).toBe(11);
+  expect(left).toEqual([110n]);
+  expect(await removeExpired({ ...options, store })).toBe(110);
+});
+
 test("an expiry that is damaged keeps no other from being found", async () => {
   const first = await startHarness({ works: false });
   await first.client.createDomain({ domainName: "shop", defaultExpirationDays: 1 });
