@@ -2,9 +2,11 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
+import { Level } from "level";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ServerSideEncryption } from "../../gen/quartet/objectstorage/v1/encryption_pb.ts";
+import { systemClock } from "../../services/kit/clock/clock.ts";
 import { openStore } from "../../services/kit/store/store.ts";
 import type { KeyTuple, Table } from "../../services/kit/store/table.ts";
 import { accessLogs } from "../../services/object-storage/store/access-logs.ts";
@@ -21,14 +23,15 @@ import {
 import { openAmounts } from "../../services/object-storage/store/stored-amounts.ts";
 import { sweepBlobs } from "../../services/object-storage/work/blob-sweep.ts";
 import { expireFinishedUploads } from "../../services/object-storage/work/finished-upload-expiry.ts";
-import { FoundDamages } from "../../services/object-storage/work/scrub-records.ts";
+import { scrubPace } from "../../services/object-storage/work/scrub-pace.ts";
+import { FoundDamages, scrubRecords } from "../../services/object-storage/work/scrub-records.ts";
 import { openScrub } from "../../services/object-storage/work/scrub.ts";
 import { storedWrappingKeys } from "../../services/object-storage/work/wrapping-key-rewrap.ts";
 import { damageStoredRecord } from "../support/damaged-record.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { Harness } from "./harness.ts";
-import { alice, as, get, put, startWithBucket } from "./harness.ts";
+import { alice, as, get, put, startHarness, startWithBucket } from "./harness.ts";
 import { sendPart, startUpload } from "./multipart.ts";
 import { amounts, shown } from "./support/amounts.ts";
 import { damageRecord } from "./support/damage.ts";
@@ -169,4 +172,21 @@ test("damaged counts hold up neither the start nor objects, and are counted agai
   expect(await amounts(harness)).toEqual(shown(1, 3));
   await put(harness, dog, "three");
   expect(await amounts(harness)).toEqual(shown(2, 8));
+});
+
+test("the check of stored data counts a record with a damaged key, and goes on past it", async () => {
+  const first = await startWithBucket();
+  await put(first, cat, "one");
+  await first.stop();
+  const level = new Level<Buffer, Buffer>(join(first.directory, "leveldb"), {
+    keyEncoding: "buffer",
+    valueEncoding: "buffer",
+  });
+  await level.put(Buffer.from([0, versions.number, 0xff]), Buffer.from("no record"));
+  await level.close();
+  const harness = await startHarness({ directory: first.directory });
+  const { store } = harness.opened.app;
+  const report = await scrubRecords(store, scrubPace(systemClock, Number.POSITIVE_INFINITY, going), going);
+  expect(report.damages).toEqual([{ subject: "versions/0x0004ff", reason: "the record's key is damaged" }]);
+  expect((await get(harness, cat)).body.toString()).toBe("one");
 });

@@ -6,13 +6,16 @@ export const undefinedIfDamaged = (error: unknown): undefined => {
   return undefined;
 };
 
-/** Whether a read meets a damaged record. Rejects with any other error. */
-export const meetsDamage = async (read: Promise<unknown>): Promise<boolean> => {
+/** What a read finds, or that it meets a damaged record. Rejects with any other error. */
+export const findOrDamaged = async <T>(read: Promise<T>): Promise<T | "damaged"> => {
   try {
-    await read;
-    return false;
+    return await read;
   } catch (error) {
-    if (error instanceof StoreCorruptionError) return true;
-    throw error;
+    undefinedIfDamaged(error);
+    return "damaged";
   }
 };
+
+/** Whether a read meets a damaged record. Rejects with any other error. */
+export const meetsDamage = async (read: Promise<unknown>): Promise<boolean> =>
+  (await findOrDamaged(read)) === "damaged";

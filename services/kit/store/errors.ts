@@ -17,10 +17,17 @@ export class StoreCorruptionError extends StoreError {
   override readonly name = "StoreCorruptionError";
   /** The key's bytes as they are in the database. */
   readonly key: Uint8Array;
+  readonly #reason: string;
 
   constructor(key: Uint8Array, reason: string, options?: ErrorOptions) {
     super(`the record at key ${Buffer.from(key).toString("hex")} is damaged: ${reason}`, options);
     this.key = key;
+    this.#reason = reason;
+  }
+
+  /** The same for the log of a service, whose readers know its tables by their names. */
+  inTable(name: string): StoreCorruptionError {
+    return new StoreCorruptionError(this.key, `${this.#reason} (table ${name})`, { cause: this.cause });
   }
 }
 

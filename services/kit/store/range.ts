@@ -1,5 +1,5 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
-import { prefixSuccessor } from "./byte-string.ts";
+import { byteStringOf, prefixSuccessor, successor } from "./byte-string.ts";
 import type { KeyPrefix, KeyTuple, Table } from "./table.ts";
 import { encodeKeyPrefix } from "./table.ts";
 
@@ -22,6 +22,10 @@ export interface RangeOptions<K extends KeyTuple> {
   readonly to?: KeyPrefix<K>;
   /** Ends after the last key with these parts. */
   readonly through?: KeyPrefix<K>;
+  /** Begins after this key, which is given as its bytes because it cannot be decoded. */
+  readonly afterBytes?: Uint8Array;
+  /** Ends before this key, which is given as its bytes. */
+  readonly toBytes?: Uint8Array;
   /** From the end to the beginning of the range. */
   readonly reverse?: boolean;
   /** At most this many entries; unset: all. */
@@ -37,6 +41,8 @@ export const rangeBounds = <K extends KeyTuple>(table: Table<K>, range: RangeOpt
   if (range.after !== undefined) lows.push(prefixSuccessor(encodeKeyPrefix(table, range.after)));
   if (range.past !== undefined) lows.push(prefixSuccessor(encodeKeyPrefix(table, range.past, true)));
   if (range.to !== undefined) highs.push(encodeKeyPrefix(table, range.to));
+  if (range.afterBytes !== undefined) lows.push(successor(byteStringOf(range.afterBytes)));
+  if (range.toBytes !== undefined) highs.push(byteStringOf(range.toBytes));
   if (range.through !== undefined) highs.push(prefixSuccessor(encodeKeyPrefix(table, range.through)));
   return {
     low: lows.reduce((greatest, each) => (each > greatest ? each : greatest)),

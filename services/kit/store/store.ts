@@ -15,6 +15,7 @@ import type { StoreWriteError } from "./errors.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
 import type { DatabaseLimits } from "./level-engine.ts";
 import { openLevelEngine } from "./level-engine.ts";
+import { passedRecords } from "./passed-records.ts";
 import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
 import { rangeBounds } from "./range.ts";
@@ -144,7 +145,8 @@ export const storeOver = (
 ): Store => {
   const conflicts = new ConflictLog(limits.conflictKeysMax);
   const shared = new SharedRecords();
-  const runParts = { engine, shared, conflicts, bytesMax: limits.transactionBytesMax };
+  const onPassed = passedRecords(log);
+  const runParts = { engine, shared, conflicts, bytesMax: limits.transactionBytesMax, onPassed };
   const pauses = watchPauses();
   const queue = new CommitQueue(engine, shared, conflicts, limits, {
     hasRoomFor,
@@ -192,7 +194,7 @@ export const storeOver = (
       reads += 1;
       const view = new CommittedView(engine, shared);
       try {
-        return await run(new ViewReader(view));
+        return await run(new ViewReader(view, onPassed));
       } finally {
         const ended = view.close();
         if (ended !== undefined) await ended;

@@ -83,7 +83,7 @@ export const encodeKeyPrefix = (table: Table, prefix: KeyTuple, textPrefix = fal
   return encoded;
 };
 
-/** The parts of a whole key. */
+/** The parts of a whole key. Throws StoreKeyError when the bytes are not one. */
 export const decodeKey = <K extends KeyTuple>(table: Table<K>, encoded: ByteString): K => {
   const key: unknown[] = [];
   let offset = 2;
@@ -94,6 +94,17 @@ export const decodeKey = <K extends KeyTuple>(table: Table<K>, encoded: ByteStri
   }
   if (offset !== encoded.length) throw new StoreKeyError(`a key of ${table.name} is longer than its parts`);
   return key as unknown as K;
+};
+
+/** As `decodeKey`; undefined: no key of the table is written as these bytes. */
+export const findKey = <K extends KeyTuple>(table: Table<K>, encoded: ByteString): K | undefined => {
+  try {
+    const key = decodeKey(table, encoded);
+    return encodeKey(table, key) === encoded ? key : undefined;
+  } catch (error) {
+    if (!(error instanceof StoreKeyError)) throw error;
+    return undefined;
+  }
 };
 
 /** The literal bytes of a key, for layout tests. */

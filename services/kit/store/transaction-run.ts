@@ -6,16 +6,18 @@ import { encodeMessage } from "../wire/encode-message.ts";
 import type { Addition } from "./additions.ts";
 import { addTo } from "./additions.ts";
 import type { Bounds, ByteString } from "./byte-string.ts";
+import { byteStringOf } from "./byte-string.ts";
 import type { ConflictLog, Watcher } from "./conflict-log.ts";
 import type { Engine, RawEntry, Snapshot, View } from "./engine.ts";
-import { StoreClosedError, StoreTransactionTooLargeError } from "./errors.ts";
+import { StoreClosedError, StoreCorruptionError, StoreTransactionTooLargeError } from "./errors.ts";
 import type { RangeOptions } from "./range.ts";
 import { ReadSet } from "./read-set.ts";
 import type { SharedRecords } from "./shared-records.ts";
 import { absent, frozen } from "./shared-records.ts";
 import type { KeyTuple, Table } from "./table.ts";
-import { encodeKey } from "./table.ts";
+import { encodeKey, encodeKeyPrefix } from "./table.ts";
 import type { Additions, Entry, StoredRecord, Transaction } from "./transaction.ts";
+import type { OnPassed } from "./view-reader.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
@@ -96,6 +98,7 @@ interface RunParts {
   readonly conflicts: ConflictLog;
   /** What one transaction may write. */
   readonly bytesMax: number;
+  readonly onPassed: OnPassed;
 }
 
 /** One run of a transaction's function: its reads and its intended changes. */
@@ -109,20 +112,22 @@ export class TransactionRun implements Transaction {
   readonly #reader: ViewReader;
   #snapshot: ViewReader | undefined;
   readonly #bytesMax: number;
+  readonly #onPassed: OnPassed;
   readonly #afterCommit: (() => void)[] = [];
   #isEnded = false;
 
   /** `ahead` are changes of others that will be committed before this one's or not at all. */
-  constructor({ engine, shared, conflicts, bytesMax }: RunParts, ahead?: WriteSet) {
+  constructor({ engine, shared, conflicts, bytesMax, onPassed }: RunParts, ahead?: WriteSet) {
     this.#committed = new CommittedView(engine, shared, conflicts);
     this.#bytesMax = bytesMax;
     const base = ahead === undefined ? this.#committed : overlay(ahead, this.#committed);
     this.#view = overlay(this.changes, base);
-    this.#reader = new ViewReader(this.#view, this.reads);
+    this.#onPassed = onPassed;
+    this.#reader = new ViewReader(this.#view, onPassed, this.reads);
   }
 
   get snapshot(): ViewReader {
-    this.#snapshot ??= new ViewReader(this.#view);
+    this.#snapshot ??= new ViewReader(this.#view, this.#onPassed);
     return this.#snapshot;
   }
 
@@ -176,6 +181,10 @@ export class TransactionRun implements Transaction {
     return this.#reader.listStored(table, range, read);
   }
 
+  logPassed(table: Table, key: Uint8Array): void {
+    this.#onPassed(table, key);
+  }
+
   expectUnchanged<K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): void {
     this.#committed.watch();
     this.reads.keys.add(encodeKey(table, key));
@@ -193,11 +202,31 @@ export class TransactionRun implements Transaction {
     this.#write(encodeKey(table, key), undefined);
   }
 
+  deleteUnreadable(table: Table, key: Uint8Array): void {
+    const encoded = byteStringOf(key);
+    if (!encoded.startsWith(encodeKeyPrefix(table, []))) throw new RangeError(`not a key of ${table.name}`);
+    this.#write(encoded, undefined);
+  }
+
   async deleteRange<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
-    range: RangeOptions<NoInfer<K>>,
+    range: Omit<RangeOptions<NoInfer<K>>, "limit" | "reverse">,
   ): Promise<void> {
-    for await (const { key } of this.#reader.entries(table, range)) this.#write(key, undefined);
+    const deleteWithin = async (part: RangeOptions<K>): Promise<void> => {
+      for await (const { key } of this.#reader.entries(table, part)) this.#write(key, undefined);
+    };
+    let rest: RangeOptions<K> = range;
+    for (;;)
+      try {
+        await deleteWithin(rest);
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreCorruptionError)) throw error;
+        // A page with a damaged record is not returned at all.
+        await deleteWithin({ ...rest, toBytes: error.key });
+        this.#write(byteStringOf(error.key), undefined);
+        rest = { ...range, afterBytes: error.key };
+      }
   }
 
   add<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>, by: Additions<NoInfer<V>>): void {

@@ -24,7 +24,7 @@ export interface StoredRecord<V extends Message> {
   decode(): V;
 }
 
-/** Reads of one consistent state of the database. Every method may throw StoreCorruptionError and StoreKeyError. */
+/** Reads of one consistent state of the database. Each read may throw StoreCorruptionError and StoreKeyError. */
 export interface Reader {
   /** The record at a whole key, or undefined. */
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined>;
@@ -57,6 +57,8 @@ export interface Reader {
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
     read: (key: K, record: StoredRecord<V>) => T,
   ): Promise<T[]>;
+  /** Logs, once for each record, that a walk has passed one whose key is no key of its table. */
+  logPassed(table: Table, key: Uint8Array): void;
 }
 
 /**
@@ -82,10 +84,12 @@ export interface Transaction extends Reader {
   ): void;
   /** Deletes the record, if it exists. */
   delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void;
-  /** Deletes every record of the range. Each counts towards the size of the transaction. */
+  /** Deletes a record whose key cannot be decoded, by its bytes. Throws RangeError if they are not of the table. */
+  deleteUnreadable(table: Table, key: Uint8Array): void;
+  /** Deletes every record of the range, also the damaged ones. Each counts towards the size of the transaction. */
   deleteRange<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
-    range: RangeOptions<NoInfer<K>>,
+    range: Omit<RangeOptions<NoInfer<K>>, "limit" | "reverse">,
   ): Promise<void>;
   /**
    * Adds whole numbers to members of a record at the commit; members that it does not have yet are 0. Not seen by this

@@ -13,14 +13,19 @@ import type { KeyTuple, Table } from "./table.ts";
 import { decodeKey, encodeKey } from "./table.ts";
 import type { Entry, Reader, StoredRecord } from "./transaction.ts";
 
+/** Is given the table and key of a record that a walk has passed. */
+export type OnPassed = (table: Table, key: Uint8Array) => void;
+
 /** Reads tables from a view; with a read set, adds the keys and ranges that were read to it. */
 export class ViewReader implements Reader {
   readonly #view: View;
+  readonly #onPassed: OnPassed;
   readonly #reads: ReadSet | undefined;
   readonly #turn = new Turn();
 
-  constructor(view: View, reads?: ReadSet) {
+  constructor(view: View, onPassed: OnPassed, reads?: ReadSet) {
     this.#view = view;
+    this.#onPassed = onPassed;
     this.#reads = reads;
   }
 
@@ -29,7 +34,7 @@ export class ViewReader implements Reader {
     const encoded = encodeKey(table, key);
     if (this.#turn.isOver) await this.#turn.next();
     this.#reads?.keys.add(encoded);
-    const payload = this.#view.get(encoded);
+    const payload = inTable(table, () => this.#view.get(encoded));
     return payload === undefined ? undefined : decodeValue(table, encoded, payload);
   }
 
@@ -40,7 +45,7 @@ export class ViewReader implements Reader {
     const encoded = encodeKey(table, key);
     if (this.#turn.isOver) await this.#turn.next();
     this.#reads?.keys.add(encoded);
-    const payload = this.#view.get(encoded);
+    const payload = inTable(table, () => this.#view.get(encoded));
     return payload === undefined ? undefined : new FoundRecord(table, encoded, payload);
   }
 
@@ -51,7 +56,8 @@ export class ViewReader implements Reader {
     const encoded = encodeKey(table, key);
     if (this.#turn.isOver) await this.#turn.next();
     this.#reads?.keys.add(encoded);
-    return this.#view.getShared(encoded, (payload) => decodeValue(table, encoded, payload)) as V | undefined;
+    const decode = (payload: Uint8Array): V => decodeValue(table, encoded, payload);
+    return inTable(table, () => this.#view.getShared(encoded, decode)) as V | undefined;
   }
 
   async *range<K extends KeyTuple, V extends Message>(
@@ -59,7 +65,7 @@ export class ViewReader implements Reader {
     range: RangeOptions<NoInfer<K>>,
   ): AsyncGenerator<Entry<K, V>, void> {
     for await (const { key, payload } of this.entries(table, range))
-      yield { key: decodeKey(table, key), value: decodeValue(table, key, payload) };
+      yield { key: keyOf(table, key), value: decodeValue(table, key, payload) };
   }
 
   list<K extends KeyTuple, V extends Message>(
@@ -67,7 +73,7 @@ export class ViewReader implements Reader {
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]> {
     return this.#collect(table, range, (key, payload) => ({
-      key: decodeKey(table, key),
+      key: keyOf(table, key),
       value: decodeValue(table, key, payload),
     }));
   }
@@ -77,9 +83,11 @@ export class ViewReader implements Reader {
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
     read: (key: K, record: StoredRecord<V>) => T,
   ): Promise<T[]> {
-    return this.#collect(table, range, (key, payload) =>
-      read(decodeKey(table, key), new FoundRecord(table, key, payload)),
-    );
+    return this.#collect(table, range, (key, payload) => read(keyOf(table, key), new FoundRecord(table, key, payload)));
+  }
+
+  logPassed(table: Table, key: Uint8Array): void {
+    this.#onPassed(table, key);
   }
 
   async #collect<K extends KeyTuple, T>(
@@ -94,7 +102,7 @@ export class ViewReader implements Reader {
     if (limit <= 0 || bounds.low >= bounds.high) return entries;
     const seen = this.#reads?.addRange(bounds, reverse);
     // Page by page: with a step of a generator for each, small records cost a quarter more.
-    for await (const page of this.#view.scan(bounds, reverse, limit)) {
+    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, limit))) {
       const end = Math.min(page.length, limit - entries.length);
       for (let index = 0; index < end; index += 1) {
         const { key, payload } = page[index]!;
@@ -114,7 +122,7 @@ export class ViewReader implements Reader {
     let left = range.limit ?? Number.POSITIVE_INFINITY;
     if (left <= 0 || bounds.low >= bounds.high) return;
     const seen = this.#reads?.addRange(bounds, reverse);
-    for await (const page of this.#view.scan(bounds, reverse, left)) {
+    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, left))) {
       for (const entry of page) {
         seen?.through(entry.key);
         yield entry;
@@ -125,6 +133,35 @@ export class ViewReader implements Reader {
     seen?.toEnd();
   }
 }
+
+/** Names the table in what a read throws of a damaged record. */
+const inTable = <T>({ name }: Table, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof StoreCorruptionError ? error.inTable(name) : error;
+  }
+};
+
+/** The same for the pages of a scan. */
+async function* pagesOf(
+  { name }: Table,
+  pages: AsyncGenerator<readonly RawEntry[], void>,
+): AsyncGenerator<readonly RawEntry[], void> {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw error instanceof StoreCorruptionError ? error.inTable(name) : error;
+  }
+}
+
+const keyOf = <K extends KeyTuple>(table: Table<K>, key: ByteString): K => {
+  try {
+    return decodeKey(table, key);
+  } catch (cause) {
+    throw new StoreCorruptionError(bytesOf(key), `its key is not one of ${table.name}`, { cause });
+  }
+};
 
 /** A record that was read, and what is needed to decode it or to name it if that fails. */
 class FoundRecord<V extends Message> implements StoredRecord<V> {

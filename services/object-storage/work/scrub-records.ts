@@ -90,11 +90,17 @@ class RecordCheck {
 
   /** Reads every record of a table. */
   async table(table: Table): Promise<void> {
-    for await (const { key, value } of this.#walk(table)) {
-      this.records += 1;
-      if (value !== undefined) continue;
-      this.found.add(pretty(table, key), "the record is damaged");
+    const add = (subject: string, reason: string): void => {
+      this.found.add(subject, reason);
       if (table.number === versions.number || table.number === parts.number) this.#hidesReferences = true;
+    };
+    const walked = this.#walk(table, {}, (key) => {
+      this.records += 1;
+      add(`${table.name}/0x${Buffer.from(key).toString("hex")}`, "the record's key is damaged");
+    });
+    for await (const { key, value } of walked) {
+      this.records += 1;
+      if (value === undefined) add(pretty(table, key), "the record is damaged");
     }
   }
 
@@ -186,9 +192,13 @@ class RecordCheck {
     }
   }
 
-  async *#walk<K extends KeyTuple, V extends Message>(table: Table<K, V>, range: RangeOptions<NoInfer<K>> = {}) {
+  async *#walk<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> = {},
+    passed?: (key: Uint8Array) => void,
+  ) {
     let read = 0;
-    for await (const walked of walkTable(this.#reader, table, range)) {
+    for await (const walked of walkTable(this.#reader, table, range, passed)) {
       yield walked;
       read += 1;
       if (read % 64 === 0) await this.#pace.spend(64 * recordCostBytes);

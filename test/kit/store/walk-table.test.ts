@@ -1,10 +1,14 @@
+import { Level } from "level";
 import { expect, test } from "vitest";
 
+import { sealRecord } from "../../../services/kit/store/record.ts";
+import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { walkTable } from "../../../services/kit/store/walk-table.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
-import { events } from "./tables.ts";
+import { events, notes } from "./tables.ts";
 
 // limit, what a walk over ten records has of which the third and the seventh are damaged
 test.for([
@@ -27,5 +31,107 @@ test.for([
     Array.fromAsync(walkTable(reader, events, { prefix: ["a"], ...(limit !== undefined && { limit }) })),
   );
   expect(read.map(({ key, value }) => `${key[1]}${value === undefined ? "?" : ""}`).join(" ")).toBe(walked);
+  await store.close();
+});
+
+const stream = Buffer.from("a\0");
+const tableOf = (number: number) => Buffer.from([0, number]);
+const sequence = (hex: string) => Buffer.from(hex, "hex");
+const garbage = Buffer.from("no record");
+
+/** Puts records as LevelDB stores them, whatever their keys are. */
+const putRaw = async (directory: string, records: readonly (readonly [key: Buffer, record: Buffer])[]) => {
+  const level = new Level<Buffer, Buffer>(`${directory}/leveldb`, { keyEncoding: "buffer", valueEncoding: "buffer" });
+  for (const [key, record] of records) await level.put(key, record);
+  await level.close();
+};
+
+const walkNames = async (store: Store, limit?: number): Promise<string> => {
+  const read = await store.read((reader) =>
+    Array.fromAsync(walkTable(reader, notes, { prefix: ["a"], ...(limit !== undefined && { limit }) })),
+  );
+  return read.map(({ key }) => key[1]).join(" ");
+};
+
+// what the key is, its bytes after the table's number
+const damagedKeys = [
+  ["that is cut off", Buffer.concat([stream, sequence("00000000000000")])],
+  ["with bytes after its parts", Buffer.concat([stream, sequence("000000000000000200")])],
+  ["with a number above all others", Buffer.concat([stream, sequence("ff00000000000002")])],
+  ["without the end of a text", Buffer.from("a")],
+  ["with a text that is not UTF-8", Buffer.concat([Buffer.from("a\xff\0", "latin1"), sequence("0000000000000002")])],
+  ["with a text that is escaped wrongly", Buffer.concat([Buffer.from("a\x01\x03\0"), sequence("0000000000000002")])],
+] as const;
+
+test.for(damagedKeys)("a walk passes a record at a key %s, and logs it once", async ([, rest]) => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => {
+    for (const name of ["a", "b"])
+      for (let at = 0; at < 4; at += 1) transaction.put(events, [name, at], { value: Buffer.alloc(8) });
+  });
+  await first.close();
+  const key = Buffer.concat([tableOf(12), rest]);
+  await putRaw(directory, [[key, garbage]]);
+  const { log, lines } = capturingLogger();
+  const store = await openStore({ directory: `${directory}/leveldb`, log });
+  const walk = () => store.transact((transaction) => Array.fromAsync(walkTable(transaction, events)));
+  const walked = (await walk()).map((entry) => entry.key.join("")).join(" ");
+  expect(walked).toBe("a0 a1 a2 a3 b0 b1 b2 b3");
+  await walk();
+  const passed = lines.filter(({ msg }) => msg === "a record with a damaged key is passed");
+  expect(passed).toMatchObject([{ level: 50, table: "events", key: key.toString("hex") }]);
+  await store.close();
+});
+
+test("a record at a key of no table is passed though its checksum holds", async () => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => transaction.put(events, ["a", 5], { value: Buffer.alloc(8) }));
+  await first.close();
+  const key = Buffer.concat([tableOf(12), stream, sequence("0001")]);
+  await putRaw(directory, [[key, sealRecord(key, Buffer.alloc(0))]]);
+  const store = await openStore({ directory: `${directory}/leveldb` });
+  const walked = await store.read((reader) => Array.fromAsync(walkTable(reader, events)));
+  expect(walked.map((entry) => entry.key)).toEqual([["a", 5]]);
+  await store.close();
+});
+
+// limit, what a walk over names has between which two damaged keys lie
+test.for([
+  [undefined, "a b c d"],
+  [3, "a b c"],
+  [2, "a b"],
+  [1, "a"],
+] as const)("a walk of at most %s records counts none with a damaged key", async ([limit, walked]) => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => {
+    for (const name of ["a", "b", "c", "d"]) transaction.put(notes, ["a", name], { value: name });
+  });
+  await first.close();
+  await putRaw(directory, [
+    [Buffer.from("\0\x0aa\0a\xff\0", "latin1"), garbage],
+    [Buffer.from("\0\x0aa\0b"), garbage],
+  ]);
+  const store = await openStore({ directory: `${directory}/leveldb` });
+  expect(await walkNames(store, limit)).toBe(walked);
+  await store.close();
+});
+
+test("a range is deleted with its damaged records", async () => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => {
+    for (const name of ["a", "b"])
+      for (let at = 0; at < 10; at += 1) transaction.put(events, [name, at], { value: Buffer.alloc(8) });
+  });
+  await first.close();
+  for (const at of [2, 6]) await damageStoredRecord(directory, events, ["a", at]);
+  await putRaw(directory, [[Buffer.concat([tableOf(12), stream, sequence("0001")]), garbage]]);
+  const store = await openStore({ directory: `${directory}/leveldb` });
+  await store.transact((transaction) => transaction.deleteRange(events, { prefix: ["a"], from: ["a", 1] }));
+  const left = await store.read((reader) => reader.list(events, { limit: 20 }));
+  expect(left.map(({ key }) => key.join("")).join(" ")).toBe("a0 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9");
   await store.close();
 });
