@@ -5,7 +5,7 @@ import { meetsDamage } from "../store/damage.ts";
 import { StoreCorruptionError } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
 import type { KeyTuple, Table } from "../store/table.ts";
-import { decodeKey, pretty } from "../store/table.ts";
+import { findKey, pretty } from "../store/table.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
@@ -19,8 +19,8 @@ interface DamagedQueue {
 
 /**
  * Deletes a record of a queue that is damaged, because it would hold up all other jobs, and logs it: the job of a state
- * or a payload is lost. An entry has nothing but its key: it is written again if its job names it. Does nothing to a
- * record that can be read after all, and to those of others.
+ * or a payload is lost, and so may be one of which a key is damaged. An entry has nothing but its key: it is written
+ * again if its job names it. Does nothing to a record that can be read after all, and to those of others.
  */
 export const setAsideDamaged = async ({ store, tables, log }: DamagedQueue, error: unknown): Promise<void> => {
   if (!(error instanceof StoreCorruptionError)) return;
@@ -46,7 +46,11 @@ const setAside = async (
   table: Table,
   bytes: Uint8Array,
 ): Promise<SetAside | undefined> => {
-  const key = decodeKey(table, byteStringOf(bytes));
+  const key = findKey(table, byteStringOf(bytes));
+  if (key === undefined) {
+    tx.deleteUnreadable(table, bytes);
+    return { record: `${table.name}/0x${Buffer.from(bytes).toString("hex")}`, isJobLost: true };
+  }
   if (!(await meetsDamage(tx.get(table, key)))) return undefined;
   tx.delete(table, key);
   const record = pretty(table, key);

@@ -1,3 +1,4 @@
+import { StoreCorruptionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { Instants } from "./due-instants.ts";
 import { earlierOf, never } from "./due-instants.ts";
@@ -11,6 +12,7 @@ import type { Ended } from "./ended-runs.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
 import type { Readied } from "./readied-jobs.ts";
+import { endsAlone } from "./run-ends.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
 
 /** The results of one cycle. */
@@ -63,10 +65,16 @@ interface CycleFacts {
 /** The transactions of a runner: cycles, which write ends of runs and move jobs, and the taking of jobs. */
 export class JobCycle {
   readonly #queue: JobQueue;
-  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "tables">;
+  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "tables" | "log">;
   readonly #parts: CycleParts;
+  /** Jobs too old to run for whose end a damaged record is needed. */
+  readonly #alone = new Set<string>();
 
-  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers" | "tables">, parts: CycleParts) {
+  constructor(
+    queue: JobQueue,
+    options: Pick<JobsOptions, "policy" | "handlers" | "tables" | "log">,
+    parts: CycleParts,
+  ) {
     this.#queue = queue;
     this.#options = options;
     this.#parts = parts;
@@ -119,12 +127,31 @@ export class JobCycle {
     const reclaimed = await this.#queue.reclaim(tx, facts, movedMax, readied, exceptRunner);
     await this.#queue.promote(tx, facts, movedMax, readied);
     const expired = await this.#queue.expire(tx, facts, expiredMax, this.#parts.running);
-    for (const { job, attempts } of expired)
-      await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
+    for (const each of expired) await this.#giveUp(tx, each);
     const found = await nextInstants(this.#options.tables, tx.snapshot, bounds);
     // Leases of another runner are taken over before they end.
     if (mustReclaimAll && reclaimed === movedMax) return { found: { ...found, leasedMs: 0 }, readied, expired };
     return { found, readied, expired };
+  }
+
+  /**
+   * Does what the kind of a job does when it is given up. Where a damaged record is needed for that, this cycle fails,
+   * and the next one ends the job without it: it would hold up all others.
+   */
+  async #giveUp(tx: Transaction, { job, attempts }: Expired): Promise<void> {
+    if (this.#alone.has(job.id)) {
+      tx.afterCommit(() => this.#alone.delete(job.id));
+      return;
+    }
+    try {
+      await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
+    } catch (error) {
+      if (error instanceof StoreCorruptionError) {
+        this.#options.log.error({ err: error, id: job.id, kind: job.kind }, endsAlone);
+        this.#alone.add(job.id);
+      }
+      throw error;
+    }
   }
 
   /** Takes jobs, which in a queue of one process writes nothing. May run several times. */

@@ -1,3 +1,4 @@
+import { StoreCorruptionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { TracedCall } from "../trace/traced-call.ts";
 import type { Ended } from "./ended-runs.ts";
@@ -6,8 +7,11 @@ import type { Ending } from "./job-counts.ts";
 import type { JobsOptions } from "./job-options.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { PooledLease } from "./job-taking.ts";
-import { interrupted, notWritten, runAgain } from "./run-ends.ts";
+import { endsAlone, interrupted, notWritten, runAgain } from "./run-ends.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
+
+/** Writes nothing with the end of a job. */
+const nothing = (): void => {};
 
 /** The parts of a runner on which its runs depend. */
 interface JobRunsParts {
@@ -95,7 +99,7 @@ export class JobRuns {
   }
 
   /** Ends the run of a job that is done with a transaction of its own. */
-  async finish({ running, apply = () => {} }: Ended): Promise<void> {
+  async finish({ running, apply = nothing }: Ended): Promise<void> {
     const policy = this.#parts.options.policy[running.lease.job.kind] as JobPolicy;
     await this.#finishWith(running, policy, "done", apply);
   }
@@ -115,6 +119,10 @@ export class JobRuns {
       leave(running, ending);
     } catch (error) {
       const { clock, log, random = Math.random } = options;
+      if (ending === "exhausted" && apply !== nothing && error instanceof StoreCorruptionError) {
+        log.error({ err: error, id: lease.job.id, kind: lease.job.kind }, endsAlone);
+        return this.#finishWith(running, policy, ending, nothing);
+      }
       log.error({ err: error, id: lease.job.id, kind: lease.job.kind }, "the end of a job was not written");
       end({ running, back: notWritten(lease, policy, error, clock.now(), random), ending: "retried" });
     }

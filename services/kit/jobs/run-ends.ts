@@ -50,3 +50,6 @@ export const isOfStore = (error: unknown): boolean =>
   [StoreClosedError, StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError].some(
     (kind) => error instanceof kind,
   );
+
+/** What is logged of a job that was given up while its kind could not do what it does then. */
+export const endsAlone = "a job that was given up ends without what follows, for which a damaged record is needed";
