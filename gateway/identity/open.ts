@@ -45,7 +45,7 @@ export const openIdentityStore = async (options: IdentityStoreOptions): Promise<
   const identities = await openIdentities(store, secrets, log);
   const stopRewrapping = startRewrapping({ keyring, keys: wrappedDataKeys(store, keyring), clock, log });
   const keyUses = openKeyUses(store, clock, log);
-  const key = await pageTokenKey(store, pageTokenKeys);
+  const key = await pageTokenKey(store, pageTokenKeys, log);
   return {
     identities,
     keyUses,

@@ -91,7 +91,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   const { store, clock, ids, log, keyNames = anyKeyNames, works = true, queueEndpoint: endpoint } = options;
   const rootKeyring = await openRootKeyring(options, keyNames);
   const keyring = createDomainKeyring(rootKeyring);
-  const key = await pageTokenKey(store, pageTokenKeys);
+  const key = await pageTokenKey(store, pageTokenKeys, log);
   const pages = createPages({
     tokens: createPageTokens({ key, clock, lifetimeMs: limits.pageTokenLifetimeMs }),
     errors: ErrorReasonSchema,

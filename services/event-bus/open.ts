@@ -143,7 +143,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     sample: await store.read(findWrappedKey),
   });
   const tokens = createPageTokens({
-    key: await pageTokenKey(store, pageTokenKeys),
+    key: await pageTokenKey(store, pageTokenKeys, log),
     clock,
     lifetimeMs: limits.pageTokenLifetimeMs,
   });

@@ -207,12 +207,12 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
   };
   const tokens = createPageTokens({
-    key: await pageTokenKey(store, pageTokenKeys),
+    key: await pageTokenKey(store, pageTokenKeys, log),
     clock,
     lifetimeMs: limits.pageTokenLifetimeMs,
   });
-  const sequences = await openSequences(store, clock);
-  const lockClock = await openLockClock({ store, clock, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
+  const sequences = await openSequences(store, clock, log);
+  const lockClock = await openLockClock({ store, clock, log, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
   const lifecycleDayMs = options.lifecycleDayMs ?? defaultLifecycle.dayMs;
   const intervalMs = Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay);
   const lifecycle = createLifecycle({

@@ -94,7 +94,7 @@ export const openRefactoringWorkspace = async (
   options: RefactoringWorkspaceOptions,
 ): Promise<OpenRefactoringWorkspace> => {
   const { store, clock, ids, log, arnPrefix } = options;
-  const key = await pageTokenKey(store, pageTokenKeys);
+  const key = await pageTokenKey(store, pageTokenKeys, log);
   const pages = createPages({
     tokens: createPageTokens({ key, clock, lifetimeMs: limits.pageTokenLifetimeMs }),
     errors: ErrorReasonSchema,

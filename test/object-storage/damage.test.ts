@@ -14,6 +14,7 @@ import {
   blobs,
   counts,
   finishedUploadTimes,
+  lifecycleProgress,
   parts,
   quarantine,
   scrubProgress,
@@ -189,4 +190,22 @@ test("the check of stored data counts a record with a damaged key, and goes on p
   const report = await scrubRecords(store, scrubPace(systemClock, Number.POSITIVE_INFINITY, going), going);
   expect(report.damages).toEqual([{ subject: "versions/0x0004ff", reason: "the record's key is damaged" }]);
   expect((await get(harness, cat)).body.toString()).toBe("one");
+});
+
+test("a damaged note of how far lifecycle rules were applied begins them again", async () => {
+  const clock = new FakeClock(Date.UTC(2026, 0, 1));
+  const first = await startWithBucket({ clock });
+  const rule = { status: "Enabled", filter: {}, abortIncompleteMultipartUpload: { daysAfterInitiation: 1 } };
+  const lifecycleConfiguration = { rules: [rule] };
+  await first.client.putBucketLifecycleConfiguration({ bucket: "photos", lifecycleConfiguration }, as(alice));
+  await startUpload(first);
+  await first.opened.app.store.transact((transaction) =>
+    transaction.put(lifecycleProgress, ["lifecycle"], { bucket: "photos", key: "z" }),
+  );
+  const [progress] = await keysIn(first, lifecycleProgress);
+  const harness = await damageRecord(first, lifecycleProgress, progress as [string], { clock });
+  clock.advance(3 * dayMs);
+  await harness.opened.lifecycle.run(going);
+  expect((await harness.client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads).toEqual([]);
+  expect(await keysIn(harness, lifecycleProgress)).toEqual([]);
 });

@@ -31,10 +31,9 @@ export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<C
   compact: () => store.compact(connections, {}),
 });
 
-/** The wrapped key of any connection's secret or of any bus's events; undefined if there is none. */
+/** The wrapped key of any connection's secret or of any bus's events; undefined if there is none that can be read. */
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
-  const [eventKey] = await reader.list(eventKeys, { limit: 1 });
-  if (eventKey !== undefined) return eventKey.value.wrappedKey;
+  for await (const { value } of walkTable(reader, eventKeys)) if (value !== undefined) return value.wrappedKey;
   for await (const { value } of walkTable(reader, connections))
     if (value?.secret !== undefined) return value.secret.wrappedKey;
   return undefined;

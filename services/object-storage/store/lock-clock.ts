@@ -1,4 +1,6 @@
 import type { Clock } from "../../kit/clock/clock.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { lockClock } from "./layout.ts";
 
@@ -16,6 +18,7 @@ export interface LockClockOptions {
   readonly clock: Pick<Clock, "now">;
   /** Milliseconds since any instant, by a counter that nobody can set. */
   readonly elapsedMs: () => number;
+  readonly log?: Pick<Logger, "error">;
 }
 
 /** How many times as fast as time passes the clock may run until it has reached the machine's again. */
@@ -30,10 +33,12 @@ const clockKey = ["retentions"] as const;
  *    time until somebody can set the clock right. After a day without the service it needs an hour to come up.
  *
  * The instant is stored in the periodic work, so a restart is no way around it. The first start begins at the machine's
- * clock (services/decisions/0085).
+ * clock (services/decisions/0085), and so does one that finds the instant damaged.
  */
-export const openLockClock = async ({ store, clock, elapsedMs }: LockClockOptions): Promise<LockClock> => {
-  const stored = await store.read((reader) => reader.get(lockClock, clockKey));
+export const openLockClock = async ({ store, clock, elapsedMs, log }: LockClockOptions): Promise<LockClock> => {
+  const found = await store.read((reader) => findOrDamaged(reader.get(lockClock, clockKey)));
+  if (found === "damaged") log?.error("the clock of retentions is damaged; it goes on from the machine's clock");
+  const stored = found === "damaged" ? undefined : found;
   let instantMs = stored === undefined ? clock.now() : Number(stored.instantMs);
   let seenMs = elapsedMs();
   const advance = (): number => {
@@ -44,7 +49,8 @@ export const openLockClock = async ({ store, clock, elapsedMs }: LockClockOption
   };
   const save = (): Promise<void> =>
     store.transact(async (transaction) => {
-      const before = Number((await transaction.get(lockClock, clockKey))?.instantMs ?? 0n);
+      const record = await transaction.get(lockClock, clockKey).catch(undefinedIfDamaged);
+      const before = Number(record?.instantMs ?? 0n);
       transaction.put(lockClock, clockKey, { instantMs: BigInt(Math.max(before, advance())) });
     });
   if (stored === undefined) await save();

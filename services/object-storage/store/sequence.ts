@@ -1,4 +1,6 @@
 import type { Clock } from "../../kit/clock/clock.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
 import { sequenceCeilings } from "./layout.ts";
 
@@ -23,19 +25,21 @@ const ceilingKey = ["sequences"] as const;
  * Sequences follow the clock. They also grow when a key is deleted with everything stored about it, when the clock
  * stands still or goes back, and when the process is restarted: every returned sequence is below a stored ceiling, and
  * after a start sequences begin at it. A transaction that reaches the ceiling raises it itself, so no sequence is
- * stored that could be returned again after a restart.
+ * stored that could be returned again after a restart. If the ceiling is damaged, they begin at the one that would be
+ * stored now.
  */
-export const openSequences = async (store: Store, clock: Clock): Promise<Sequences> => {
-  let ceiling = await store.read(async (reader) =>
-    Number((await reader.get(sequenceCeilings, ceilingKey))?.ceiling ?? 0n),
-  );
+export const openSequences = async (store: Store, clock: Clock, log?: Pick<Logger, "error">): Promise<Sequences> => {
+  const found = await store.read((reader) => findOrDamaged(reader.get(sequenceCeilings, ceilingKey)));
+  if (found === "damaged") log?.error("the ceiling of sequences is damaged; they go on after those of the clock");
+  let ceiling = found === "damaged" ? clock.now() * sequencesPerMs + reserve : Number(found?.ceiling ?? 0n);
   let newest = ceiling - 1;
   return {
     next: async (transaction, above = -1) => {
       const sequence = Math.max(clock.now() * sequencesPerMs, newest + 1, above + 1);
       newest = sequence;
       if (sequence < ceiling) return sequence;
-      const stored = Number((await transaction.get(sequenceCeilings, ceilingKey))?.ceiling ?? 0n);
+      const record = await transaction.get(sequenceCeilings, ceilingKey).catch(undefinedIfDamaged);
+      const stored = Number(record?.ceiling ?? 0n);
       if (sequence >= stored) {
         const raised = sequence + reserve;
         transaction.put(sequenceCeilings, ceilingKey, { ceiling: BigInt(raised) });

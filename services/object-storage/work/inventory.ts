@@ -4,6 +4,7 @@ import { createGzip } from "node:zlib";
 
 import type { InventoryConfiguration } from "../../../gen/quartet/objectstorage/v1/inventory_pb.ts";
 import type { Logger } from "../../kit/log/log.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Application } from "../application.ts";
 import type { EncryptionMembers } from "../domain/encryption.ts";
 import type { ReportFile } from "../domain/inventory-report.ts";
@@ -118,7 +119,8 @@ const writeIfDue = async (
   const { app, log } = options;
   const { accountId } = bucket;
   const key = [bucket.bucketId, configuration.id ?? ""] as const;
-  const latest = await app.store.read((reader) => reader.get(inventoryReports, key));
+  // Where it is damaged, a report is written as if it were the first.
+  const latest = await app.store.read((reader) => reader.get(inventoryReports, key)).catch(undefinedIfDamaged);
   const nowMs = app.clock.now();
   if (!isReportDue(configuration, latest && Number(latest.madeMs), nowMs, app.lifecycleDayMs)) return;
   if (walk.failed.has(key.join("/"))) return;

@@ -1,8 +1,12 @@
+import { join } from "node:path";
+
 import { describe, expect, it } from "vitest";
 
 import { pageTokenKey, pageTokenKeyTable } from "../../../services/kit/page-tokens/page-token-key.ts";
 import { createPageTokens } from "../../../services/kit/page-tokens/page-tokens.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -135,5 +139,25 @@ describe("the key of page tokens", () => {
     expect(made.byteLength).toBe(32);
     expect(again).toEqual(made);
     expect(kept).toEqual(made);
+  });
+
+  it("is replaced where it is damaged, which is logged", async () => {
+    const directory = await temporaryDirectory();
+    const table = pageTokenKeyTable(1);
+    const open = () => openStore({ directory: join(directory, "leveldb") });
+    const first = await open();
+    const lost = await pageTokenKey(first, table);
+    await first.close();
+    await damageStoredRecord(directory, table, ["page-tokens"]);
+    const second = await open();
+    const { log, lines } = capturingLogger();
+    const made = await pageTokenKey(second, table, log);
+    expect(made.byteLength).toBe(32);
+    expect(made).not.toEqual(lost);
+    expect(lines.map(({ msg }) => msg)).toEqual(["the key of page tokens was damaged, and is replaced"]);
+    expect(await pageTokenKey(second, table)).toEqual(made);
+    await second.transact((transaction) => transaction.put(table, ["page-tokens"], { key: new Uint8Array(5) }));
+    expect((await pageTokenKey(second, table)).byteLength).toBe(32);
+    await second.close();
   });
 });

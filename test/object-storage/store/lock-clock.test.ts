@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { openStore } from "../../../services/kit/store/store.ts";
+import { lockClock } from "../../../services/object-storage/store/layout.ts";
 import { openLockClock } from "../../../services/object-storage/store/lock-clock.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -26,35 +29,35 @@ const startMachine = async () => {
 describe("the clock of retentions", () => {
   test("follows the machine's clock", async () => {
     const { pass, open } = await startMachine();
-    const lockClock = await open();
-    expect(lockClock.now()).toBe(startMs);
+    const opened = await open();
+    expect(opened.now()).toBe(startMs);
     pass(hourMs);
-    expect(lockClock.now()).toBe(startMs + hourMs);
+    expect(opened.now()).toBe(startMs + hourMs);
   });
 
   test("stands still while the machine's clock is set back, and goes on when that has come up", async () => {
     const { clock, pass, open } = await startMachine();
-    const lockClock = await open();
+    const opened = await open();
     pass(2 * hourMs);
-    expect(lockClock.now()).toBe(startMs + 2 * hourMs);
+    expect(opened.now()).toBe(startMs + 2 * hourMs);
     clock.set(startMs);
-    expect(lockClock.now()).toBe(startMs + 2 * hourMs);
+    expect(opened.now()).toBe(startMs + 2 * hourMs);
     pass(hourMs);
-    expect(lockClock.now()).toBe(startMs + 2 * hourMs);
+    expect(opened.now()).toBe(startMs + 2 * hourMs);
     pass(2 * hourMs);
-    expect(lockClock.now()).toBe(startMs + 3 * hourMs);
+    expect(opened.now()).toBe(startMs + 3 * hourMs);
   });
 
   test("runs 24 times as fast as time passes, and no faster, while the machine's clock is set forward", async () => {
     const { clock, pass, open } = await startMachine();
-    const lockClock = await open();
+    const opened = await open();
     clock.set(startMs + 100 * 24 * hourMs);
-    expect(lockClock.now()).toBe(startMs);
+    expect(opened.now()).toBe(startMs);
     pass(hourMs);
-    expect(lockClock.now()).toBe(startMs + 24 * hourMs);
+    expect(opened.now()).toBe(startMs + 24 * hourMs);
     clock.set(startMs + hourMs);
     pass(hourMs);
-    expect(lockClock.now()).toBe(startMs + 24 * hourMs);
+    expect(opened.now()).toBe(startMs + 24 * hourMs);
   });
 
   test("is the stored one after a restart, however the machine's clock was set, and comes up after a stop", async () => {
@@ -74,5 +77,25 @@ describe("the clock of retentions", () => {
     expect(later.now()).toBe(startMs + 27 * hourMs);
     pass(hourMs);
     expect(later.now()).toBe(startMs + 29 * hourMs);
+  });
+
+  test("goes on from the machine's clock where its instant is damaged, which is logged", async () => {
+    const directory = await temporaryDirectory();
+    const clock = new FakeClock(startMs);
+    const open = () => openStore({ directory: join(directory, "leveldb"), sync: false });
+    const first = await open();
+    await openLockClock({ store: first, clock, elapsedMs: () => 7 });
+    await first.close();
+    await damageStoredRecord(directory, lockClock, ["retentions"]);
+    const store = await open();
+    onTestFinished(() => store.close());
+    clock.advance(hourMs);
+    const { log, lines } = capturingLogger();
+    expect((await openLockClock({ store, clock, elapsedMs: () => 7, log })).now()).toBe(startMs + hourMs);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      "the clock of retentions is damaged; it goes on from the machine's clock",
+    ]);
+    const stored = await store.read((reader) => reader.get(lockClock, ["retentions"]));
+    expect(stored?.instantMs).toBe(BigInt(startMs + hourMs));
   });
 });

@@ -4,7 +4,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
+import { sequenceCeilings } from "../../../services/object-storage/store/layout.ts";
 import { openSequences } from "../../../services/object-storage/store/sequence.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { damageStoredRecord } from "../../support/damaged-record.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -56,5 +59,25 @@ describe("sequences", () => {
       Array.from({ length: 50 }, () => store.transact((transaction) => sequences.next(transaction))),
     );
     expect(new Set(given).size).toBe(50);
+  });
+
+  test("go on after those that were given where their ceiling is damaged, which is logged", async () => {
+    const directory = await temporaryDirectory();
+    const clock = new FakeClock(1_000);
+    const first = await open(directory);
+    const sequences = await openSequences(first, clock);
+    expect(await first.transact((transaction) => sequences.next(transaction))).toBe(1_000_000);
+    await first.close();
+    await damageStoredRecord(directory, sequenceCeilings, ["sequences"]);
+    const second = await open(directory);
+    const { log, lines } = capturingLogger();
+    const resumed = await openSequences(second, clock, log);
+    expect(await second.transact((transaction) => resumed.next(transaction))).toBe(11_000_000);
+    expect(await second.transact((transaction) => resumed.next(transaction, 20_000_000))).toBe(20_000_001);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      "the ceiling of sequences is damaged; they go on after those of the clock",
+    ]);
+    const ceiling = await second.read((reader) => reader.get(sequenceCeilings, ["sequences"]));
+    expect(ceiling?.ceiling).toBe(21_000_000n);
   });
 });
