@@ -1,17 +1,17 @@
-import type { KeyObject } from "node:crypto";
-
 import { create } from "@bufbuild/protobuf";
 
 import type { AccessKeyRecord, GroupRecord, PolicyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { GroupRecordSchema, PolicyRecordSchema } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { PassingMap } from "../../services/kit/collections/passing-map.ts";
-import { seal, unseal } from "../../services/kit/keyring/sealed.ts";
+import type { SealContext } from "../../services/kit/keyring/sealed.ts";
+import { seal, SealBrokenError, unseal } from "../../services/kit/keyring/sealed.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Table } from "../../services/kit/store/table.ts";
 import { walkTable } from "../../services/kit/store/walk-table.ts";
 import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
+import type { SealingKeys } from "./store/data-keys.ts";
 import {
   accessKeys,
   accounts,
@@ -31,8 +31,8 @@ export interface IdentityStates {
   accountIds(): readonly string[];
   /** The account of an access key. */
   accountOfKey(accessKeyId: string): string | undefined;
-  /** The secret of an access key of a state. */
-  secretOf(accountId: string, accessKeyId: string, record: AccessKeyRecord): string;
+  /** The secret of an access key of a state; undefined: it cannot be opened any more. */
+  secretOf(accountId: string, accessKeyId: string, record: AccessKeyRecord): string | undefined;
 }
 
 /** Changes of one account that were made together. */
@@ -69,12 +69,12 @@ export interface Identities extends IdentityStates {
  */
 export const openIdentities = async (
   store: Store,
-  secretsKey: KeyObject,
+  secretsKeys: SealingKeys,
   log: Pick<Logger, "error">,
 ): Promise<Identities> => {
   const states = new Map<string, AccountState>();
   const accountsOfKeys = new Map<string, string>();
-  const secrets = new WeakMap<AccessKeyRecord, string>();
+  const secrets = new WeakMap<AccessKeyRecord, string | undefined>();
   const watchers = new Set<OnChange>();
   const inAccounts = new Turns();
   const creations = new Turns();
@@ -112,21 +112,31 @@ export const openIdentities = async (
     accountIds: () => [...states.keys()].toSorted(),
     accountOfKey: (accessKeyId) => accountsOfKeys.get(accessKeyId),
     secretOf: (accountId, accessKeyId, record) => {
-      let secret = secrets.get(record);
-      if (secret === undefined) {
-        secret = unseal(secretsKey, [accountId, accessKeyId], record.sealedSecret).toString("utf8");
-        secrets.set(record, secret);
-      }
+      if (secrets.has(record)) return secrets.get(record);
+      const secret = unsealedBy(secretsKeys, [accountId, accessKeyId], record.sealedSecret);
+      if (secret === undefined) log.error({ accountId, accessKeyId }, "the secret of an access key is damaged");
+      secrets.set(record, secret);
       return secret;
     },
     change,
     createAccount: (accountId, decide) => creations.run("", () => change(accountId, decide)),
-    sealSecret: (accountId, accessKeyId, secret) => seal(secretsKey, [accountId, accessKeyId], Buffer.from(secret)),
+    sealSecret: (accountId, accessKeyId, secret) => seal(secretsKeys[0], [accountId, accessKeyId], Buffer.from(secret)),
     watch: (onChange) => {
       watchers.add(onChange);
       return () => watchers.delete(onChange);
     },
   };
+};
+
+/** The text that one of the keys opens; undefined: none does. */
+const unsealedBy = (keys: SealingKeys, context: SealContext, sealed: Uint8Array): string | undefined => {
+  for (const key of keys)
+    try {
+      return unseal(key, context, sealed).toString("utf8");
+    } catch (error) {
+      if (!(error instanceof SealBrokenError)) throw error;
+    }
+  return undefined;
 };
 
 const tables = {

@@ -55,8 +55,8 @@ export const openIdentityStore = async (options: IdentityStoreOptions): Promise<
       itemsDefault: limits.pageItemsDefault,
       bytesMax: limits.pageBytesMax,
     }),
-    sessionTokens: createSessionTokens(() => [sessions]),
-    sessionKey: sessions,
+    sessionTokens: createSessionTokens(() => sessions),
+    sessionKey: sessions[0],
     stop: async () => {
       await stopRewrapping();
       await keyUses.stop();

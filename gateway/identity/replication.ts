@@ -88,10 +88,11 @@ export const readChange = (change: IdentityChange): Change | undefined => {
   return { kind, name, record: read } as unknown as Change;
 };
 
+/** An access key of which the secret is damaged is written as a deleted one. */
 const written = (identities: Identities, accountId: string, { kind, name, record }: Change): IdentityChange => {
   const secret = kind === "accessKey" && record !== undefined ? identities.secretOf(accountId, name, record) : "";
-  const whole = { accountId, kind, name, secret };
-  if (record === undefined) return create(IdentityChangeSchema, whole);
+  const whole = { accountId, kind, name, secret: secret ?? "" };
+  if (record === undefined || secret === undefined) return create(IdentityChangeSchema, whole);
   const bytes = toBinary(schemas[kind], record as never);
   return create(IdentityChangeSchema, { ...whole, record: bytes });
 };

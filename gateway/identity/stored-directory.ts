@@ -46,7 +46,7 @@ export const storedDirectory = (
   };
 };
 
-/** The key with its user; undefined if the user does not exist. */
+/** The key with its user; undefined if the user does not exist, or the secret is damaged. */
 const keyOf = (
   identities: IdentityStates,
   accountId: string,
@@ -54,6 +54,7 @@ const keyOf = (
   record: AccessKeyRecord,
 ): AccessKey | undefined => {
   const secretAccessKey = identities.secretOf(accountId, accessKeyId, record);
+  if (secretAccessKey === undefined) return undefined;
   const own = { accessKeyId, secretAccessKey, accountId };
   if (record.userName === "") return { ...own, policies: [] };
   const user = principalsOf(accountId, identities.state(accountId)).findUser(record.userName);

@@ -270,7 +270,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     lockClock,
     ids,
     content: new ContentStore({ blobs, pins, ids, clock, inlineBytesMax: limits.inlineBytesMax }),
-    wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames }),
+    wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames, log }),
     keyNames,
     events,
     sequences,

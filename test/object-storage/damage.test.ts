@@ -32,7 +32,7 @@ import { damageStoredRecord } from "../support/damaged-record.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { Harness } from "./harness.ts";
-import { alice, as, get, put, startHarness, startWithBucket } from "./harness.ts";
+import { alice, as, get, put, refusalOf, startHarness, startWithBucket } from "./harness.ts";
 import { sendPart, startUpload } from "./multipart.ts";
 import { amounts, shown } from "./support/amounts.ts";
 import { damageRecord } from "./support/damage.ts";
@@ -173,6 +173,20 @@ test("damaged counts hold up neither the start nor objects, and are counted agai
   expect(await amounts(harness)).toEqual(shown(1, 3));
   await put(harness, dog, "three");
   expect(await amounts(harness)).toEqual(shown(2, 8));
+});
+
+test("a damaged key of the service takes its content away and keeps nobody from putting more, until it is restored", async () => {
+  const first = await startWithBucket();
+  await put(first, cat, "a");
+  const second = await damageRecord(first, wrappingKeys, ["service"]);
+  expect(await refusalOf(get(second, cat))).toBe("CONTENT_CORRUPT");
+  await put(second, dog, "b");
+  expect((await get(second, dog)).body.toString()).toBe("b");
+  expect(await keysIn(second, wrappingKeys).catch(() => "damaged")).toBe("damaged");
+  // The same bit again: the record is as it was.
+  const third = await damageRecord(second, wrappingKeys, ["service"]);
+  expect(await keysIn(third, wrappingKeys)).toEqual([["service"], ["service#2"]]);
+  expect([(await get(third, cat)).body.toString(), (await get(third, dog)).body.toString()]).toEqual(["a", "b"]);
 });
 
 test("the check of stored data counts a record with a damaged key, and goes on past it", async () => {

@@ -2,7 +2,7 @@
  * The map of the gateway's store of identities, in byte order.
  *
  *    1  page_token_keys   name                     -> SecretKey (the kit's own table)
- *    2  data_keys         purpose                  -> DataKeyRecord
+ *    2  data_keys         name                     -> DataKeyRecord
  *   10  accounts          account                  -> AccountRecord
  *   11  users             account, name            -> UserRecord
  *   12  groups            account, name            -> GroupRecord
@@ -42,8 +42,8 @@ import { assertDistinct, defineTable, text } from "../../../services/kit/store/t
 export const pageTokenKeys = pageTokenKeyTable(1);
 
 /**
- * Data keys, wrapped by the keyring: `secrets` seals the secrets of access keys, `sessions` the session tokens.
- * Sorted so that each is found by its purpose.
+ * Data keys, wrapped by the keyring: `secrets` seals the secrets of access keys, `sessions` the session tokens. After a
+ * damaged one follow `secrets/2` and so on. Sorted so that each is found by its name.
  *
  *     data_keys/"secrets"
  *     0002 7365637265747300
@@ -51,7 +51,7 @@ export const pageTokenKeys = pageTokenKeyTable(1);
 export const dataKeys = defineTable({
   number: 2,
   name: "data_keys",
-  key: [text("purpose")],
+  key: [text("name")],
   value: DataKeyRecordSchema,
 });
 

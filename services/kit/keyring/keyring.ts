@@ -137,9 +137,30 @@ interface KeyringOptions {
 /** Opens a service's keyring. Throws MasterKeysError if the file is invalid, missing or of another installation. */
 export const openKeyring = async ({ path, names, clock, log, sample }: KeyringOptions): Promise<Keyring> => {
   const masters = await openMasterKeys(path, { clock, isNeeded: sample !== undefined, ...(log && { log }) });
-  if (sample !== undefined && masters.find(partsOfWrapped(sample).masterId) === undefined)
+  const masterId = sample && findMasterId(sample);
+  if (masterId !== undefined && masters.find(masterId) === undefined)
     throw new MasterKeysError(`${path} is not the one that stored data was encrypted with`);
   return createKeyring(masters, names);
+};
+
+/** The master key that wraps a key; undefined: it is damaged. */
+const findMasterId = (wrapped: Uint8Array): string | undefined =>
+  undefinedIfBroken(() => partsOfWrapped(wrapped).masterId);
+
+/** As `openDataKey`; undefined: the wrapped key is damaged. */
+export const openUndamaged = (
+  keyring: Pick<Keyring, "openDataKey">,
+  context: SealContext,
+  wrapped: Uint8Array,
+): KeyObject | undefined => undefinedIfBroken(() => keyring.openDataKey(context, wrapped));
+
+const undefinedIfBroken = <T>(open: () => T): T | undefined => {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof SealBrokenError)) throw error;
+    return undefined;
+  }
 };
 
 interface WrappedParts {

@@ -87,7 +87,7 @@ export const openNewEncryption = async (
   }
   const planned = planEncryption(requested, bucket.defaultEncryption);
   if (planned.kind === "service")
-    return { record: {}, contentKey: { key: await app.wrappingKeys.ofService(), context: [] }, customerKey };
+    return { record: {}, contentKey: { ...(await app.wrappingKeys.ofService()), context: [] }, customerKey };
   checkSignature(caller);
   const kms = managedRecord(app, bucket, planned);
   for (const action of actions) access.checkManagedKey(managedUse(action, kms));
@@ -106,7 +106,7 @@ export const replicaEncryption = async (
 ): Promise<NewEncryption> => {
   const { kms: before } = encryption ?? {};
   if (before === undefined)
-    return { record: {}, contentKey: { key: await app.wrappingKeys.ofService(), context: [] }, customerKey: undefined };
+    return { record: {}, contentKey: { ...(await app.wrappingKeys.ofService()), context: [] }, customerKey: undefined };
   const { context, isBucketKeyEnabled, isDualLayer } = before;
   const kms = managedRecord(app, bucket, { kind: "managed", keyName, context, isBucketKeyEnabled, isDualLayer });
   return { record: { kms }, contentKey: await managedContentKey(app, kms), customerKey: undefined };
@@ -260,7 +260,7 @@ export const openContentKey = async (
   customerKey: CustomerKey | undefined,
 ): Promise<ContentKey> => {
   if (encryption?.kms !== undefined) return managedContentKey({ wrappingKeys, keyNames }, encryption.kms);
-  if (encryption?.customerKey === undefined) return { key: await wrappingKeys.ofService(), context: [] };
+  if (encryption?.customerKey === undefined) return { ...(await wrappingKeys.ofService()), context: [] };
   if (customerKey === undefined) throw new Error("content under a key of the caller is opened without it");
   return { key: contentKeyOf(customerKey), context: [] };
 };
@@ -293,7 +293,7 @@ const managedContentKey = async (
   { wrappingKeys }: Pick<EncryptionContextOfCall["app"], "wrappingKeys" | "keyNames">,
   { keyArn, context }: KmsRecord,
 ): Promise<ContentKey> => ({
-  key: await wrappingKeys.ofManaged(isServicesKey(keyArn) ? undefined : keyArn),
+  ...(await wrappingKeys.ofManaged(isServicesKey(keyArn) ? undefined : keyArn)),
   context: contextParts(context),
 });
 

@@ -252,7 +252,8 @@ export const nullVersions = defineTable({
 
 /**
  * The keys that the data keys of blobs are sealed under, wrapped by the keyring: `service`, `managed` for the service's
- * own managed key, and `managed/` with its id for each other managed key that was used.
+ * own managed key, and `managed/` with its id for each other managed key that was used. One that follows a damaged one
+ * has its id with a number: `service#2`.
  * Sorted so that each is found by its id.
  * Written before the first blob whose data key it seals.
  *

@@ -26,9 +26,8 @@ export const storedWrappingKeys = (store: Store, keyring: Keyring): WrappedKeys<
   compact: () => store.compact(wrappingKeys, {}),
 });
 
-/** Any wrapping key that can be read; undefined if nothing was encrypted yet. Throws if all are damaged. */
+/** Any wrapping key that can be read; undefined if there is none, so that no master key is known to be needed. */
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
   for await (const { value } of walkTable(reader, wrappingKeys)) if (value !== undefined) return value.wrappedKey;
-  const [damaged] = await reader.list(wrappingKeys, { limit: 1 });
-  return damaged?.value.wrappedKey;
+  return undefined;
 };

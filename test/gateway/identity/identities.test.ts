@@ -44,7 +44,7 @@ const openHeld = async () => {
       return store.transact(...parts);
     },
   } as unknown as Store;
-  const identities = await openIdentities(holding, secretKey(randomBytes(32)), silentLogger);
+  const identities = await openIdentities(holding, [secretKey(randomBytes(32))], silentLogger);
   return { identities, release, isHeld: () => isHeld };
 };
 

@@ -13,6 +13,7 @@ import type { Declared } from "../../../services/kit/accounts/accounts.ts";
 import type { AuditEntry, AuditLog } from "../../../services/kit/audit/audit-log.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import type { Logger } from "../../../services/kit/log/log.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -28,11 +29,18 @@ export const allowing = (action: string, resource = "*"): string =>
   JSON.stringify({ Version: "2012-10-17", Statement: [{ Effect: "Allow", Action: action, Resource: resource }] });
 
 /** The identity service over a real store, called without a server. */
-export const openIdentity = async (declared: Partial<Declared> = {}, directory?: string) => {
+export const openIdentity = async (
+  declared: Partial<Declared> = {},
+  directory?: string,
+  log: Logger = silentLogger,
+) => {
   const home = directory ?? (await temporaryDirectory());
   const clock = new FakeClock();
-  const store = await openStore({ directory: join(home, "leveldb"), sync: false });
-  const opened = await openIdentityStore({ store, directory: home, clock, log: silentLogger });
+  const store = await openStore({ directory: join(home, "leveldb"), sync: false, log });
+  const opened = await openIdentityStore({ store, directory: home, clock, log }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const { identities, keyUses, pages } = opened;
   const accounts = accountsOf({
     accounts: [],
@@ -53,14 +61,14 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
   ): Promise<Record<string, unknown>> => {
     const method = IdentityService.method[name];
     const handler = identityHandlers[name] as (request: unknown, context: CallContext<Application>) => unknown;
-    const context = { app, method, caller, audit, log: silentLogger } as unknown as CallContext<Application>;
+    const context = { app, method, caller, audit, log } as unknown as CallContext<Application>;
     return (await handler(create(method.input, request), context)) as Record<string, unknown>;
   };
   const close = async (): Promise<void> => {
     await opened.stop();
     await store.close();
   };
-  return { home, clock, app, call, stored, identities, keyUses, recorded, close };
+  return { home, store, clock, app, call, stored, identities, keyUses, recorded, close };
 };
 
 /** All bytes of the files under a directory, as Latin-1. */

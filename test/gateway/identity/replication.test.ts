@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 
-import { PolicyRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { AccessKeyRecordSchema, PolicyRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { ReplicationService } from "../../../gen/quartet/identity/v1/replication_service_pb.ts";
 import type { Change } from "../../../gateway/identity/domain/account-state.ts";
 import { followIdentities } from "../../../gateway/identity/follower.ts";
@@ -130,4 +130,19 @@ test("a gateway that follows receives policies that are too large together for o
   expect(followed.state(shop).policy.size).toBe(34);
   await change("after-");
   await eventually(() => followed.state(shop).policy.size === 68, "the change");
+});
+
+test("an access key whose secret is damaged holds up no gateway that follows, and is unknown to it", async () => {
+  const { keeper, transport, minter, clock } = await start();
+  const record = create(AccessKeyRecordSchema, { isActive: true, sealedSecret: new Uint8Array(60) });
+  await keeper.identities.change(shop, () => ({
+    changes: [{ kind: "accessKey", name: "AKIADAMAGED", record } satisfies Change],
+    result: undefined,
+  }));
+  await keeper.call("createUser", { userName: "alice" });
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  await eventually(() => followed.sessionKeys().length > 0, "the beginning");
+  expect([...followed.state(shop).user.keys()]).toEqual(["alice"]);
+  expect(storedDirectory(followed, () => "canonical").findAccessKey("AKIADAMAGED")).toBeUndefined();
 });
