@@ -17,6 +17,9 @@ import type { EnvironmentSummarySchema } from "../../../gen/quartet/refactoringw
 import { EnvironmentState, NetworkFabricType } from "../../../gen/quartet/refactoringworkspace/v1/environment_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { CreateEnvironmentResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { ErrorCode, ErrorResourceType } from "../../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
+import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import type { Quota } from "../domain/quota.ts";
 import { refuseOverQuota } from "../domain/quota.ts";
@@ -99,25 +102,56 @@ export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request,
   return { environmentId, arn, name, state: EnvironmentState.DELETING, lastUpdatedTime: now };
 };
 
-/** Lists by id the environments of the caller's account and those that are shared with the caller. */
+/**
+ * Lists by id the environments of the caller's account and those that are shared with the caller. One whose record is
+ * damaged is listed as failed for its owner, and for nobody else; one whose policy is damaged is shared with nobody.
+ */
 export const listEnvironments: Operation<"listEnvironments"> = async (request, context) => {
   const { app, access } = context;
   const page = app.pages.open(context, request);
   const found = await app.store.read(async (reader) => {
     const ids = await stored.listNamedIds(reader, access.accountId, page.after, page.lookFor);
-    return Promise.all(
-      ids.map(async (id) => ({
-        record: await stored.getEnvironment(reader, id),
-        policy: await findPolicy(reader, id),
-      })),
-    );
+    return Promise.all(ids.map((id) => readListed(reader, access.accountId, id)));
   });
 
-  const bytesOf = ({ record }: (typeof found)[number]) => toBinary(EnvironmentRecordSchema, record).byteLength;
+  const bytesOf = ({ record }: Listed) => toBinary(EnvironmentRecordSchema, record).byteLength;
   const { items, ...next } = page.cut(found, ({ record }) => record.environmentId, bytesOf);
-  const visible = items.filter(({ record, policy }) => access.mayList(record, policy));
-  return { environmentSummaryList: visible.map(({ record }) => environmentAnswer(app, record)), ...next };
+  const visible = items.filter(({ record, policy }) => record.ownerAccountId !== "" && access.mayList(record, policy));
+  const answers = visible.map(({ record, isDamaged }) =>
+    isDamaged ? damagedAnswer(app, record) : environmentAnswer(app, record),
+  );
+  return { environmentSummaryList: answers, ...next };
 };
+
+/** An environment of a listing. One that is damaged has only its id, and its owner if that is the account that asks. */
+interface Listed {
+  readonly record: EnvironmentRecord;
+  readonly isDamaged: boolean;
+  readonly policy: string | undefined;
+}
+
+const readListed = async (reader: Reader, accountId: string, environmentId: string): Promise<Listed> => {
+  const record = await findOrDamaged(stored.getEnvironment(reader, environmentId));
+  const policy = await findPolicy(reader, environmentId).catch(undefinedIfDamaged);
+  if (record !== "damaged") return { record, isDamaged: false, policy };
+  const ownerAccountId = (await stored.isOwnedBy(reader, accountId, environmentId)) ? accountId : "";
+  return { record: create(EnvironmentRecordSchema, { environmentId, ownerAccountId }), isDamaged: true, policy };
+};
+
+const damagedAnswer = (app: Application, { environmentId, ownerAccountId }: EnvironmentRecord) =>
+  ({
+    environmentId,
+    arn: arnOf(app.arnPrefix, ownerAccountId, { kind: "environment", environmentId }),
+    ownerAccountId,
+    state: EnvironmentState.FAILED,
+    error: {
+      code: ErrorCode.RESOURCE_RETRIEVAL_FAILURE,
+      resourceType: ErrorResourceType.ENVIRONMENT,
+      resourceIdentifier: environmentId,
+      message: "The stored record of this environment is damaged.",
+      accountId: ownerAccountId,
+    },
+  }) satisfies MessageInitShape<typeof EnvironmentSummarySchema>;
 
 /** Lists the VPCs of an environment's services by id. */
 export const listEnvironmentVpcs: Operation<"listEnvironmentVpcs"> = async (request, context) => {

@@ -7,6 +7,7 @@
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import type { Policy } from "../../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { parseEnvironmentArn } from "../domain/resource-name.ts";
@@ -43,7 +44,8 @@ export const deleteResourcePolicy: Operation<"deleteResourcePolicy"> = async (re
 
   await app.store.transact(async (transaction) => {
     const environmentId = await idOf(transaction, named);
-    orNotFound(await findPolicy(transaction, environmentId), "RESOURCE_POLICY", request.identifier);
+    const policy = await findOrDamaged(findPolicy(transaction, environmentId));
+    orNotFound(policy, "RESOURCE_POLICY", request.identifier);
     await deletePolicy(transaction, environmentId);
   });
 

@@ -2,7 +2,9 @@ import type {
   EnvironmentRecord,
   EnvironmentVpcRecord,
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { everyAccount } from "../domain/resource-policy.ts";
 import { environments, environmentsByOwner, environmentShares, environmentVpcs } from "./layout.ts";
 import { orNotFound } from "./or-not-found.ts";
@@ -23,13 +25,17 @@ export const listOwnedIds = async (
   afterId: string | undefined,
   limit: number,
 ): Promise<string[]> => {
-  const found = await reader.list(environmentsByOwner, {
+  const found = walkTable(reader, environmentsByOwner, {
     prefix: [accountId],
     after: afterId === undefined ? undefined : [accountId, afterId],
     limit,
   });
-  return found.map(({ key }) => key[1]);
+  return Array.fromAsync(found, ({ key }) => key[1]);
 };
+
+/** Whether an account owns an environment, also one whose record is damaged. */
+export const isOwnedBy = async (reader: Reader, accountId: string, environmentId: string): Promise<boolean> =>
+  (await findOrDamaged(reader.get(environmentsByOwner, [accountId, environmentId]))) !== undefined;
 
 /** The ids of the environments that an account owns or that policies name it for, after the given one. */
 export const listNamedIds = async (
@@ -41,11 +47,13 @@ export const listNamedIds = async (
   const owned = await listOwnedIds(reader, accountId, afterId, limit);
   const shared = await Promise.all(
     [accountId, everyAccount].map((account) =>
-      reader.list(environmentShares, {
-        prefix: [account],
-        after: afterId === undefined ? undefined : [account, afterId],
-        limit,
-      }),
+      Array.fromAsync(
+        walkTable(reader, environmentShares, {
+          prefix: [account],
+          after: afterId === undefined ? undefined : [account, afterId],
+          limit,
+        }),
+      ),
     ),
   );
   const all = new Set([...owned, ...shared.flat().map(({ key }) => key[1])]);

@@ -1,3 +1,4 @@
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { environmentShares, resourcePolicies } from "./layout.ts";
 
@@ -19,10 +20,14 @@ export const putPolicy = async (
   for (const account of namedAccounts) transaction.put(environmentShares, [account, environmentId], {});
 };
 
-/** Deletes the policy of an environment if it has one. */
+/**
+ * Deletes the policy of an environment if it has one. Of a damaged one it is not known whom it named: their entries
+ * stay, and show them nothing without a policy.
+ */
 export const deletePolicy = async (transaction: Transaction, environmentId: string): Promise<void> => {
-  const record = await transaction.get(resourcePolicies, [environmentId]);
+  const record = await findOrDamaged(transaction.get(resourcePolicies, [environmentId]));
   if (record === undefined) return;
   transaction.delete(resourcePolicies, [environmentId]);
+  if (record === "damaged") return;
   for (const account of record.namedAccounts) transaction.delete(environmentShares, [account, environmentId]);
 };
