@@ -192,7 +192,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     health,
     partners: options.partners ?? new Map(),
     reachesQueues: endpoints.sqs !== undefined,
-    rules: new CompiledRules(store),
+    rules: new CompiledRules(store, undefined, log),
     ensureDefaultBus: defaultBusCreator(store, clock),
     // The handlers of jobs use the application that the jobs belong to.
     get jobs() {

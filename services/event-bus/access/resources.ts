@@ -7,6 +7,7 @@ import type { AskedResource, KnownResource } from "../../kit/access/policy-servi
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
 import { arn } from "../../kit/arn/arn.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
@@ -56,7 +57,10 @@ export class ResourceFinder {
 
   #findBus(bus: BusReference): Promise<EventBusRecord | undefined> {
     const name = `${bus.account}/${bus.name}`;
-    const found = this.#buses.get(name) ?? this.#context.app.store.read((reader) => findBus(reader, bus));
+    const { app, caller, method } = this.#context;
+    const mayBeDamaged = mendingActions.has(method.name) && caller.isRoot && caller.accountId === bus.account;
+    const read = () => app.store.read((reader) => findBus(reader, bus));
+    const found = this.#buses.get(name) ?? (mayBeDamaged ? read().catch(undefinedIfDamaged) : read());
     this.#buses.set(name, found);
     return found;
   }
@@ -118,16 +122,20 @@ export class ResourceFinder {
 
   /** What belongs to the caller's account and to no bus. The ids of connections and API destinations are looked up. */
   async #ofAccount(question: Question): Promise<Resource> {
-    const { app, caller } = this.#context;
+    const { app, caller, method } = this.#context;
     const { accountId } = caller;
     const { template } = question.permission;
+    const unlessMended = (error: unknown): undefined => {
+      if (!mendingActions.has(method.name) || !caller.isRoot) throw error;
+      return undefinedIfDamaged(error);
+    };
     const name = template.endsWith("{name}/*") ? textOf(question, "name") : "";
     if (template === "connection/{name}/*") {
-      const found = await app.store.read((reader) => findConnection(reader, accountId, name));
+      const found = await app.store.read((reader) => findConnection(reader, accountId, name)).catch(unlessMended);
       return { arn: connectionArn(app.arnScope, accountId, name, found?.id ?? "*"), ownerAccountId: accountId };
     }
     if (template === "api-destination/{name}/*") {
-      const found = await app.store.read((reader) => findApiDestination(reader, accountId, name));
+      const found = await app.store.read((reader) => findApiDestination(reader, accountId, name)).catch(unlessMended);
       return { arn: apiDestinationArn(app.arnScope, accountId, name, found?.id ?? "*"), ownerAccountId: accountId };
     }
     const text = arn({ ...app.arnScope, account: accountId, resource: question.resource });
@@ -164,6 +172,14 @@ export const findByArn = async (
 
 /** The operations that manage the policy of a bus. */
 const policyActions: ReadonlySet<string> = new Set(["PutPermission", "RemovePermission"]);
+
+/** The operations with which the root of its account replaces or deletes something whose record is damaged. */
+const mendingActions: ReadonlySet<string> = new Set([
+  "DeleteApiDestination",
+  "DeleteConnection",
+  "DeleteEventBus",
+  "UpdateEventBus",
+]);
 
 const tagConditions = (tags: readonly Tag[] = []) =>
   resourceTagConditions(Object.fromEntries(tags.map(({ key, value }) => [key, value])));

@@ -33,8 +33,8 @@ export const leaveDeadLetter = async (
   account: string,
   letter: NewDeadLetter,
 ): Promise<void> => {
-  const epoch = await letterEpoch(transaction, account);
   const failedMs = app.clock.now();
+  const epoch = await letterEpoch(transaction, account, failedMs);
   const random = app.ids.uuid();
   putDeadLetter(transaction, account, { failedMs, random, epoch }, letter);
   if (!app.reachesQueues || letter.queueArn === undefined) return;

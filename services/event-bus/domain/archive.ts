@@ -3,6 +3,9 @@ export const archiveRuleName = (archive: string): string => `${rulePrefix}${arch
 
 const rulePrefix = "Events-Archive-";
 
+/** Whether a rule could be one that fills an archive, by its name. */
+export const isArchiveRuleName = (rule: string): boolean => rule.startsWith(rulePrefix);
+
 /** The name of the archive that a rule fills. */
 export const archiveNameOfRule = (rule: string): string => rule.slice(rulePrefix.length);
 

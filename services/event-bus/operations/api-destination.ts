@@ -17,6 +17,7 @@
 import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ApiDestinationHttpMethod, ApiDestinationState } from "../../../gen/quartet/eventbus/v1/api_destination_pb.ts";
 import { ConnectionState } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
 import { apiDestinationArn, connectionArn, parseIdentifiedArn } from "../domain/arns.ts";
@@ -120,7 +121,7 @@ export const listApiDestinations: Operation<"listApiDestinations"> = async (requ
 /** Deletes an API destination. */
 export const deleteApiDestination: Operation<"deleteApiDestination"> = async (request, { app, caller }) => {
   await app.store.transact(async (transaction) => {
-    await stored.getApiDestination(transaction, caller.accountId, request.name);
+    await findOrDamaged(stored.getApiDestination(transaction, caller.accountId, request.name));
     await stored.deleteApiDestination(transaction, caller.accountId, request.name);
   });
   return {};

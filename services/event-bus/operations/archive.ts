@@ -21,6 +21,7 @@
 import type { ArchiveRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchiveState } from "../../../gen/quartet/eventbus/v1/archive_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation, OperationContext } from "../application.ts";
 import { archiveManager, archiveRuleName, archiveRulePattern } from "../domain/archive.ts";
@@ -165,7 +166,7 @@ export const deleteArchive: Operation<"deleteArchive"> = async (request, { app, 
     const bus = { account: caller.accountId, name: archive.bus };
     const rule = archiveRuleName(archive.name);
     stored.deleteArchive(transaction, caller.accountId, archive.name);
-    if ((await findRule(transaction, bus, rule)) !== undefined) await deleteRule(transaction, bus, rule);
+    if ((await findOrDamaged(findRule(transaction, bus, rule))) !== undefined) await deleteRule(transaction, bus, rule);
     enqueueArchivePurge(app.jobs, transaction, caller.accountId, archive.id);
   });
   return {};

@@ -25,6 +25,7 @@ import {
   ConnectionState,
   UpdateConnectionAuthParametersSchema,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
 import { enqueueAuthorization } from "../delivery/authorization-job.ts";
@@ -186,10 +187,12 @@ const authorizeAgain = (
 /** Deletes a connection and its secrets. */
 export const deleteConnection: Operation<"deleteConnection"> = async (request, { app, caller }) => {
   const connection = await app.store.transact(async (transaction) => {
-    const present = await stored.getConnection(transaction, caller.accountId, request.name);
+    const present = await findOrDamaged(stored.getConnection(transaction, caller.accountId, request.name));
     await stored.deleteConnection(transaction, caller.accountId, request.name);
     return present;
   });
+  // Nothing is known of a damaged one but its name.
+  if (connection === "damaged") return { name: request.name, connectionState: ConnectionState.DELETING };
   return { ...toConnection(app, caller.accountId, connection), connectionState: ConnectionState.DELETING };
 };
 

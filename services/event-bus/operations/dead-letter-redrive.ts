@@ -29,6 +29,7 @@ export const startDeadLetterRedrive: Operation<"startDeadLetterRedrive"> = async
   const { accountId } = caller;
   const { redriveName: name, filter, maxLettersPerSecond } = request;
   const id = app.ids.uuid();
+  const nowMs = app.clock.now();
   const redrive = await app.store.transact(async (transaction) => {
     const groupId = filter?.groupId;
     if (groupId !== undefined && !(await hasLetters(transaction, accountId, groupId)))
@@ -41,9 +42,9 @@ export const startDeadLetterRedrive: Operation<"startDeadLetterRedrive"> = async
       state: DeadLetterRedriveState.RUNNING,
       filter: filter ?? {},
       maxLettersPerSecond,
-      epoch: BigInt(await beginLetterEpoch(transaction, accountId)),
+      epoch: BigInt(await beginLetterEpoch(transaction, accountId, nowMs)),
       letterCount: letterCount === undefined ? undefined : BigInt(letterCount),
-      startedMs: BigInt(app.clock.now()),
+      startedMs: BigInt(nowMs),
     });
     enqueueRedriveStep(app.jobs, transaction, accountId, { name, id });
     return stored.getRedrive(transaction, accountId, name);

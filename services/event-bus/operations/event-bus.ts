@@ -14,9 +14,16 @@
  * 2. it has no rules. A bus that does not exist counts as deleted.
  *
  * DescribeEventBus and UpdateEventBus fail if the bus does not exist, UpdateEventBus also if the key may not be used.
+ *
+ * Of a bus whose stored record is damaged nothing is known, not even its policy, so every call of it fails but for
+ * UpdateEventBus and DeleteEventBus of its owner's root.
  */
+import { create } from "@bufbuild/protobuf";
+
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { EventBusRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
@@ -126,13 +133,14 @@ export const deleteEventBus: Operation<"deleteEventBus"> = async (_request, { ap
   const { bus } = access;
   if (bus.name === defaultBusName) throw fault(ErrorReason.DEFAULT_EVENT_BUS_NOT_DELETABLE);
   await app.store.transact(async (transaction) => {
-    const present = await stored.findBus(transaction, bus);
+    const present = await findOrDamaged(stored.findBus(transaction, bus));
     if (present === undefined) return;
     if ((await countRules(transaction, bus)) > 0) throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: bus.name });
     app.busLogs.configure(transaction, bus, undefined);
     await deleteSchemas(transaction, bus);
     await stored.deleteBus(transaction, bus);
-    if (present.eventSourceName !== undefined) await leaveSource(app, transaction, bus);
+    // The bus of a partner event source has its name.
+    if (present === "damaged" || present.eventSourceName !== undefined) await leaveSource(app, transaction, bus);
   });
   return {};
 };
@@ -148,19 +156,27 @@ const leaveSource = async (app: Application, transaction: Transaction, { account
 
 /**
  * Replaces the settings of a bus; omitted ones become empty. Stored events stay under the key that they have. With a
- * key, the discovery of schemas ends.
+ * key, the discovery of schemas ends. A bus whose record is damaged is whole again, without its policy and its tags.
  */
 export const updateEventBus: Operation<"updateEventBus"> = async (request, { app, access }) => {
   const { bus } = access;
   const { description, kmsKeyIdentifier, deadLetterConfig, logConfig } = request;
   const settings = { description, kmsKeyIdentifier, deadLetterConfig, logConfig };
   await app.store.transact(async (transaction) => {
-    const present = await stored.getBus(transaction, bus);
-    const eventKeyId = await app.sealing.keyFor(transaction, bus.account, kmsKeyIdentifier, present.eventKeyId);
     const modifiedMs = BigInt(app.clock.now());
+    const found = await findOrDamaged(stored.getBus(transaction, bus));
+    const present = found === "damaged" ? await standInFor(transaction, bus, modifiedMs) : found;
+    const eventKeyId = await app.sealing.keyFor(transaction, bus.account, kmsKeyIdentifier, present.eventKeyId);
     app.busLogs.configure(transaction, bus, logConfig);
     const discoversSchemas = present.discoversSchemas && eventKeyId === undefined;
     stored.putBus(transaction, bus.account, { ...present, ...settings, eventKeyId, discoversSchemas, modifiedMs });
   });
   return { name: bus.name, arn: busArn(app.arnScope, bus), ...settings };
+};
+
+/** What is known of a bus whose record is damaged. */
+const standInFor = async (reader: Reader, { account, name }: BusReference, nowMs: bigint): Promise<EventBusRecord> => {
+  const source = await findEventSource(reader, account, name);
+  const eventSourceName = source === undefined ? {} : { eventSourceName: name };
+  return create(EventBusRecordSchema, { name, createdMs: nowMs, ...eventSourceName });
 };

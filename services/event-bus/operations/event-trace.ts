@@ -61,8 +61,9 @@ const traceRules = async (reader: Reader, account: string, event: EventRecord) =
     { namePrefix: "", after: undefined, limit: rulesMax },
   );
   const envelope = envelopeOf(event);
-  const traces = rules.map(({ name, state, eventPattern }) => {
-    if (state === RuleState.DISABLED || eventPattern === undefined) return { rule: name, matched: false };
+  const traces = rules.map(({ name, rule }) => {
+    const eventPattern = rule?.state === RuleState.DISABLED ? undefined : rule?.eventPattern;
+    if (eventPattern === undefined) return { rule: name, matched: false };
     const failed = failedField(parsePattern(eventPattern), (wanted) => flattenEvent(envelope, event.detail, wanted));
     return failed === undefined ? { rule: name, matched: true } : { rule: name, matched: false, failedField: failed };
   });

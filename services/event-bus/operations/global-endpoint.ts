@@ -13,6 +13,7 @@
 import type { GlobalEndpointRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { UpdateEndpointRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { EndpointState, ReplicationState } from "../../../gen/quartet/eventbus/v1/global_endpoint_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Application, Operation } from "../application.ts";
 import { endpointArn } from "../domain/arns.ts";
 import { endpointId, refuseEndpoint } from "../domain/global-endpoint.ts";
@@ -85,7 +86,7 @@ export const updateEndpoint: Operation<"updateEndpoint"> = async (request, { app
 /** Deletes an endpoint; events are then put on its buses by their names only. */
 export const deleteEndpoint: Operation<"deleteEndpoint"> = async ({ name }, { app, caller }) => {
   await app.store.transact(async (transaction) => {
-    await stored.getEndpoint(transaction, caller.accountId, name);
+    await findOrDamaged(stored.getEndpoint(transaction, caller.accountId, name));
     stored.deleteEndpoint(transaction, caller.accountId, name);
   });
   return {};

@@ -17,19 +17,29 @@
  *
  * DescribeRule, EnableRule and DisableRule fail if the bus or the rule does not exist, the latter two also if a service
  * manages the rule. ListRules fails if the bus does not exist.
+ *
+ * A rule whose stored record is damaged matches no event and runs no schedule. ListRules has its name; PutRule replaces
+ * it, which keeps its targets and not its tags, and DeleteRule deletes it. Every other call of it fails.
  */
 import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Application, Operation } from "../application.ts";
+import { archiveManager, archiveNameOfRule, isArchiveRuleName } from "../domain/archive.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { defaultBusName, ruleArn } from "../domain/arns.ts";
 import { parseRequestPattern } from "../domain/pattern.ts";
 import { parseSchedule } from "../../kit/schedule/schedule.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
+import type { Reader } from "../../kit/store/store.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { findArchive } from "../store/archive.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
 import { cancelSchedule, rescheduleRule } from "../work/schedule-job.ts";
+
+/** What a listing shows of a rule that cannot be read. */
+const damagedDescription = "The stored record of this rule is damaged. Put the rule again, or delete it.";
 
 /** Creates or replaces a rule. Omitted settings become empty, but the targets and tags of a replaced rule stay. */
 export const putRule: Operation<"putRule"> = async (request, { app, access, caller }) => {
@@ -44,8 +54,11 @@ export const putRule: Operation<"putRule"> = async (request, { app, access, call
 
   await app.store.transact(async (transaction) => {
     await getBus(transaction, bus);
-    const present = await stored.findRule(transaction, bus, name);
-    if (present !== undefined) refuseManaged(present);
+    const found = await findOrDamaged(stored.findRule(transaction, bus, name));
+    const present = found === "damaged" ? undefined : found;
+    const lostTargets = found === "damaged" ? await stored.countTargets(transaction, bus, name) : 0;
+    if (found === "damaged") await refuseArchiving(transaction, bus, name);
+    else if (present !== undefined) refuseManaged(present);
     else if ((await stored.countRules(transaction, bus)) >= app.limits.rulesPerBusMax)
       throw fault(ErrorReason.LIMIT_EXCEEDED);
     const rule = {
@@ -58,7 +71,7 @@ export const putRule: Operation<"putRule"> = async (request, { app, access, call
       createdBy: present?.createdBy ?? caller.accountId,
       tags: present?.tags ?? sortTags(request.tags),
       createdMs: present?.createdMs ?? BigInt(app.clock.now()),
-      targetCount: present?.targetCount ?? 0,
+      targetCount: present?.targetCount ?? lostTargets,
       generation: app.ids.uuid(),
     };
     await stored.putRule(transaction, bus, rule);
@@ -89,7 +102,7 @@ export const listRules: Operation<"listRules"> = async (request, context) => {
     return stored.listRules(reader, bus, { namePrefix, after: page.after, limit: page.lookFor });
   });
   const { items, nextToken } = page.cut(found, (rule) => rule.name);
-  return { rules: items.map((rule) => toRule(app, bus, rule)), nextToken };
+  return { rules: items.map((listed) => toListedRule(app, bus, listed)), nextToken };
 };
 
 /** Deletes a rule that has no targets. */
@@ -97,10 +110,13 @@ export const deleteRule: Operation<"deleteRule"> = async (request, { app, access
   const { bus, revision } = access;
   await app.store.transact(async (transaction) => {
     if (revision.refusesDeletionWithoutBus) await getBus(transaction, bus);
-    const rule = await stored.findRule(transaction, bus, request.name);
+    const rule = await findOrDamaged(stored.findRule(transaction, bus, request.name));
     if (rule === undefined) return;
-    if (request.force !== true) refuseManaged(rule);
-    if (rule.targetCount > 0) throw fault(ErrorReason.RULE_HAS_TARGETS);
+    if (request.force !== true)
+      if (rule === "damaged") await refuseArchiving(transaction, bus, request.name);
+      else refuseManaged(rule);
+    const targets = rule === "damaged" ? await stored.countTargets(transaction, bus, request.name) : rule.targetCount;
+    if (targets > 0) throw fault(ErrorReason.RULE_HAS_TARGETS);
     await stored.deleteRule(transaction, bus, request.name);
     await cancelSchedule(app, transaction, bus, request.name);
   });
@@ -140,6 +156,18 @@ const refuseManaged = (rule: RuleRecord): void => {
   if (rule.managedBy !== undefined)
     throw fault(ErrorReason.RULE_MANAGED, { rule: rule.name, managed_by: rule.managedBy });
 };
+
+/** The same for a rule that is damaged: only those of archives are managed. */
+const refuseArchiving = async (reader: Reader, bus: BusReference, name: string): Promise<void> => {
+  if (!isArchiveRuleName(name)) return;
+  const archive = await findOrDamaged(findArchive(reader, bus.account, archiveNameOfRule(name)));
+  if (archive !== undefined) throw fault(ErrorReason.RULE_MANAGED, { rule: name, managed_by: archiveManager });
+};
+
+const toListedRule = (app: Application, bus: BusReference, { name, rule }: stored.ListedRule) =>
+  rule === undefined
+    ? { name, arn: ruleArn(app.arnScope, bus, name), eventBusName: bus.name, description: damagedDescription }
+    : toRule(app, bus, rule);
 
 const toRule = (app: Application, bus: BusReference, rule: RuleRecord) => ({
   name: rule.name,

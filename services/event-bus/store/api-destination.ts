@@ -4,7 +4,9 @@ import type {
   ApiDestinationRecord,
   ApiDestinationRecordSchema,
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Store, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { changeCount, countRecords } from "./account-count.ts";
 import { apiDestinations, destinationsByConnection } from "./layout.ts";
@@ -78,9 +80,18 @@ export const putApiDestination = async (
 
 /** Deletes an API destination; nothing happens if it does not exist. */
 export const deleteApiDestination = async (transaction: Transaction, account: string, name: string): Promise<void> => {
-  const present = await findApiDestination(transaction, account, name);
+  const present = await findOrDamaged(findApiDestination(transaction, account, name));
   if (present === undefined) return;
   await changeCount(transaction, apiDestinations, account, -1);
   transaction.delete(apiDestinations, [account, name]);
-  transaction.delete(destinationsByConnection, [account, present.connectionArn, name]);
+  const arns = present === "damaged" ? await connectionsOf(transaction, account, name) : [present.connectionArn];
+  for (const arn of arns) transaction.delete(destinationsByConnection, [account, arn, name]);
+};
+
+/** The connections with which an API destination is found, for one whose record is damaged. */
+const connectionsOf = async (reader: Reader, account: string, name: string): Promise<string[]> => {
+  const arns: string[] = [];
+  for await (const { key } of walkTable(reader, destinationsByConnection, { prefix: [account] }))
+    if (key[2] === name) arns.push(key[1]);
+  return arns;
 };

@@ -6,6 +6,7 @@ import { walkTable } from "../../kit/store/walk-table.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { changeCount, countRecords } from "./account-count.ts";
+import { readRevision } from "./bus-revision.ts";
 import { buses, busRevisions, ruleChanges } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
 import { listByName } from "./named-records.ts";
@@ -62,8 +63,8 @@ export const putBus = (
 export const deleteBus = async (transaction: Transaction, { account, name }: BusReference): Promise<void> => {
   await changeCount(transaction, buses, account, -1);
   transaction.delete(buses, [account, name]);
-  const before = await transaction.get(busRevisions, [account, name]);
-  if (before === undefined) return;
-  transaction.put(busRevisions, [account, name], { revision: before.revision + 1n, ruleCount: 0 });
+  const { revision } = await readRevision(transaction, { account, name });
+  if (revision === 0n) return;
+  transaction.put(busRevisions, [account, name], { revision: revision + 1n, ruleCount: 0 });
   await transaction.deleteRange(ruleChanges, { prefix: [account, name] });
 };

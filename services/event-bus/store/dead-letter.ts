@@ -1,4 +1,5 @@
 import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { causeOf, groupIdOf } from "../domain/dead-letter-group.ts";
@@ -21,13 +22,20 @@ export interface DeadLetter {
 export type NewDeadLetter = Partial<Omit<DeadLetterRecord, "$typeName" | "$unknown" | "groupId" | "epoch">> &
   Pick<DeadLetterRecord, "targetArn" | "errorCode" | "errorMessage">;
 
-/** The number of redrives that an account has started, which each of its new dead letters records. */
-export const letterEpoch = async (reader: Reader, account: string): Promise<number> =>
-  Number((await reader.get(deadLetterEpochs, [account]))?.epoch ?? 0n);
+/**
+ * The number of redrives that an account has started, which each of its new dead letters records. A damaged number is
+ * replaced by the time, in milliseconds since 1970: no account has started so many.
+ */
+export const letterEpoch = async (transaction: Transaction, account: string, nowMs: number): Promise<number> => {
+  const found = await findOrDamaged(transaction.get(deadLetterEpochs, [account]));
+  if (found !== "damaged") return Number(found?.epoch ?? 0n);
+  transaction.put(deadLetterEpochs, [account], { epoch: BigInt(nowMs) });
+  return nowMs;
+};
 
 /** Begins the next epoch of an account's dead letters and returns it; all letters so far are of earlier ones. */
-export const beginLetterEpoch = async (transaction: Transaction, account: string): Promise<number> => {
-  const epoch = (await letterEpoch(transaction, account)) + 1;
+export const beginLetterEpoch = async (transaction: Transaction, account: string, nowMs: number): Promise<number> => {
+  const epoch = (await letterEpoch(transaction, account, nowMs)) + 1;
   transaction.put(deadLetterEpochs, [account], { epoch: BigInt(epoch) });
   return epoch;
 };

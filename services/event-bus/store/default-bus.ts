@@ -1,4 +1,5 @@
 import type { Clock } from "../../kit/clock/clock.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { defaultBusName } from "../domain/arns.ts";
 import { createBus, findBus } from "./bus.ts";
@@ -12,7 +13,7 @@ export const defaultBusCreator = (store: Store, clock: Clock): ((account: string
   return async (account) => {
     if (ensured.has(account)) return;
     await store.transact(async (transaction) => {
-      if ((await findBus(transaction, { account, name: defaultBusName })) !== undefined) return;
+      if ((await findOrDamaged(findBus(transaction, { account, name: defaultBusName }))) !== undefined) return;
       const nowMs = BigInt(clock.now());
       await createBus(transaction, account, { name: defaultBusName, createdMs: nowMs, modifiedMs: nowMs });
     });

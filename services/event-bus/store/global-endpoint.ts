@@ -25,14 +25,18 @@ export const getEndpoint = async (reader: Reader, account: string, name: string)
   return endpoint;
 };
 
-/** The account's endpoint with an id, or undefined. */
+/** The account's endpoint with an id, or undefined. Rejects if it may be one whose record is damaged. */
 export const findEndpointById = async (
   reader: Reader,
   account: string,
   id: string,
 ): Promise<GlobalEndpointRecord | undefined> => {
-  for await (const { value } of reader.range(globalEndpoints, { prefix: [account] })) if (value.id === id) return value;
-  return undefined;
+  let damaged: string | undefined;
+  for await (const { key, value } of walkTable(reader, globalEndpoints, { prefix: [account] })) {
+    if (value?.id === id) return value;
+    if (value === undefined) damaged = key[1];
+  }
+  return damaged === undefined ? undefined : findEndpoint(reader, account, damaged);
 };
 
 /** Endpoints of an account by name. */

@@ -2,6 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 
 import type { Entry, RangeOptions, Reader } from "../../kit/store/store.ts";
 import type { Table } from "../../kit/store/table.ts";
+import type { Walked } from "../../kit/store/walk-table.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 
 /** A part of a listing in order of names. */
 export interface NamePage {
@@ -49,17 +51,28 @@ export const listNames = async <Parent extends readonly string[], V extends Mess
   return names;
 };
 
+/** The first `limit` records of a parent in order of their names, also the damaged ones. */
+export const walkByName = <Parent extends readonly string[], V extends Message>(
+  reader: Reader,
+  table: NamedTable<Parent, V>,
+  parent: Parent,
+  page: NamePage,
+): AsyncIterable<Walked<readonly [...Parent, string], V>> =>
+  walkTable(reader, table, { ...rangeOf(parent, page), limit: page.limit });
+
 const rangeByName = <Parent extends readonly string[], V extends Message>(
   reader: Reader,
   table: NamedTable<Parent, V>,
   parent: Parent,
+  page: NamePage,
+): AsyncIterable<Entry<readonly [...Parent, string], V>> => reader.range(table, rangeOf(parent, page));
+
+const rangeOf = <Parent extends readonly string[]>(
+  parent: Parent,
   { namePrefix, after }: NamePage,
-): AsyncIterable<Entry<readonly [...Parent, string], V>> => {
-  type Key = readonly [...Parent, string];
-  const range = {
+): RangeOptions<readonly [...Parent, string]> =>
+  ({
     prefix: [...parent, namePrefix],
     textPrefix: true,
     ...(after === undefined ? {} : { after: [...parent, after] }),
-  } as unknown as RangeOptions<Key>;
-  return reader.range<Key, V>(table, range);
-};
+  }) as unknown as RangeOptions<readonly [...Parent, string]>;

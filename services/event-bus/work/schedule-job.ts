@@ -3,13 +3,14 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ScheduledRunRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ruleArn } from "../domain/arns.ts";
 import { nextRun, parseSchedule } from "../../kit/schedule/schedule.ts";
 import { deliverToRule } from "../ingestion/ingest.ts";
-import { findRule, listTargets } from "../store/rule.ts";
+import { findRule, listSoundTargets } from "../store/rule.ts";
 
 /** The kind of the jobs that run schedules. */
 export const scheduleKind = "schedule";
@@ -59,7 +60,12 @@ export const scheduleHandler =
     const run = fromBinary(ScheduledRunRecordSchema, job.payload);
     const bus = { account: run.account, name: run.bus };
     const apply = async (transaction: Transaction): Promise<void> => {
-      const rule = await findRule(transaction, bus, run.rule);
+      const rule = await findOrDamaged(findRule(transaction, bus, run.rule));
+      const place = { account: bus.account, bus: bus.name, rule: run.rule };
+      if (rule === "damaged") {
+        app.log.error(place, "the schedule of a damaged rule ends until the rule is put again");
+        return;
+      }
       if (rule?.generation !== run.generation) return;
       const dueMs = Number(run.dueMs);
       const delivered = await deliverToRule(app, transaction, bus, {
@@ -78,11 +84,12 @@ export const scheduleHandler =
         },
         rule: rule.name,
         ruleRoleArn: rule.roleArn,
-        targets: await listTargets(transaction, bus, rule.name, undefined, rule.targetCount),
+        targets: await listSoundTargets(transaction, bus, rule.name, (targetId) =>
+          app.log.error({ ...place, targetId, dueMs }, "a run leaves out a damaged target"),
+        ),
       });
       // A retry would fail as well, and the next runs must not wait for it.
-      if (delivered.kind === "too-large")
-        app.log.error({ account: bus.account, bus: bus.name, rule: rule.name, dueMs }, "a run has too large inputs");
+      if (delivered.kind === "too-large") app.log.error({ ...place, dueMs }, "a run has too large inputs");
       await enqueueRun(app, transaction, bus, rule, dueMs, Math.max(dueMs, app.clock.now()));
     };
     return Promise.resolve({ done: true, apply });
