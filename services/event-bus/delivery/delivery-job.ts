@@ -5,6 +5,9 @@ import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/r
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Job, JobDone, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import { SealBrokenError } from "../../kit/keyring/sealed.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
+import { StoreCorruptionError } from "../../kit/store/errors.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
@@ -107,18 +110,27 @@ const readRunBy = async (app: Application, reader: Reader, job: Job, count: numb
   const delivery = fromBinary(DeliveryRecordSchema, job.payload);
   const { account, eventId, target } = delivery;
   const eventKey = { account, eventId, ingestedMs: Number(delivery.ingestedMs) };
-  const event = await findEvent(reader, eventKey);
+  const event = await findOrDamaged(findEvent(reader, eventKey));
+  if (event === "damaged") {
+    app.log.error({ account, eventId, rule: delivery.rule, job: job.id }, "a damaged event is not delivered");
+    return undefined;
+  }
   if (event === undefined || target === undefined) return undefined;
   return { app, job, delivery, target, event, eventKey, attemptsBefore: delivery.earlierAttempts + count - 1 };
 };
 
-/** The event with all its members. While the key of its bus cannot be used, the delivery is retried. */
+/**
+ * The event with all its members. While the key of its bus cannot be used, the delivery is retried, as its target says;
+ * also where the key is damaged, which may be restored.
+ */
 const openEvent = async ({ app, delivery, event }: Run): Promise<EventRecord | AttemptOutcome> => {
   try {
     return await app.store.read((reader) => app.sealing.open(reader, delivery.account, event));
   } catch (error) {
-    if (!(error instanceof NamedKeyError)) throw error;
-    return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+    if (error instanceof NamedKeyError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+    if (!(error instanceof StoreCorruptionError || error instanceof SealBrokenError)) throw error;
+    app.log.error({ err: error, event: event.id }, "an event cannot be decrypted");
+    return { kind: "retry", code: "INTERNAL_ERROR", message: "The event cannot be decrypted." };
   }
 };
 
@@ -238,7 +250,10 @@ const deadLetter = async (
 ): Promise<void> => {
   const { app, delivery, target, event, attemptsBefore } = run;
   const { account, bus } = delivery;
-  const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
+  const ofBus = async () => {
+    const record = await findBus(transaction, { account, name: bus }).catch(undefinedIfDamaged);
+    return record?.deadLetterConfig?.arn;
+  };
   const queueArn = target.deadLetterConfig?.arn ?? (await ofBus());
   logGivenUp(run, transaction, failure, queueArn);
   const rule = ruleArnOf(app, delivery);

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 
 import type { OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "../../kit/jobs/jobs.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import { accountOfOwner, redriveOfOwner, targetOfOwner } from "../domain/delivery-owner.ts";
 import { lettersNow } from "../domain/redrive-pace.ts";
@@ -95,9 +96,9 @@ export const deliveryGate = (
   },
 });
 
-/** The room of an owner that has no deliveries. */
+/** The room of an owner that has no deliveries. The step of a damaged redrive begins at once, and ends the redrive. */
 const roomOfRedrive = async (reader: Reader, owner: string, nowMs: number): Promise<OwnerRoom> => {
   const named = redriveOfOwner(owner);
-  const redrive = named && (await findRedrive(reader, named.account, named.name));
+  const redrive = named && (await findRedrive(reader, named.account, named.name).catch(undefinedIfDamaged));
   return redrive === undefined || !isRunning(redrive) ? unlimited : lettersNow(redrive, nowMs);
 };

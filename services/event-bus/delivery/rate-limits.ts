@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 
 import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import type { IdentifiedResource } from "../domain/arns.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
@@ -30,10 +31,14 @@ export class RateLimits {
     sizeCalculation: () => 1,
   });
 
-  /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
+  /**
+   * How many deliveries to a target may start now, and when more; undefined: the target has no limit. To one whose
+   * record is damaged each may start, and fails by itself: all jobs wait for this answer.
+   */
   async roomOf(reader: Reader, targetArn: string, nowMs: number): Promise<OwnerRoom | undefined> {
     const named = nameIn(this.#states.get(targetArn), targetArn);
-    const destination = named && (await findSharedApiDestination(reader, named.account, named.name));
+    const destination =
+      named && (await findSharedApiDestination(reader, named.account, named.name).catch(undefinedIfDamaged));
     return this.#roomAt(targetArn, this.#states.get(targetArn), named, destination, nowMs);
   }
 

@@ -5,6 +5,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Job, JobHandler, JobMemo, JobPolicy } from "../../kit/jobs/jobs.ts";
+import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { encodeMessage } from "../../kit/wire/encode-message.ts";
 import type { Application } from "../application.ts";
@@ -134,7 +135,8 @@ export const fanOutHandler = (app: Pick<Application, "store" | "jobs">): JobHand
 const readPart = async ({ store }: Pick<Application, "store">, job: Job): Promise<Part> => {
   const { account, ingestedMs, eventId, deliveries } = fromBinary(FanOutRecordSchema, job.payload);
   const key = { account, ingestedMs: Number(ingestedMs), eventId };
-  const found = await store.read((reader) => findEvent(reader, key));
+  // A damaged one is read again, and logged, by each of its deliveries.
+  const found = await store.read((reader) => findEvent(reader, key)).catch(undefinedIfDamaged);
   return { key, event: encodeEvent(key, found?.sealed === undefined ? found : undefined), deliveries };
 };
 

@@ -2,9 +2,14 @@ import { createHash } from "node:crypto";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type {
+  DeliveryRecord,
+  EventRecord,
+  OrderedDeliveryRecord,
+} from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { Turn } from "../../kit/clock/turn.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { eventJson } from "../domain/envelope.ts";
@@ -77,9 +82,9 @@ const joinLane = async (
   return waitingHolder(lane, number);
 };
 
-/** A delivery has ended: enqueues the next one of its lane, if it has one. */
+/** A delivery has ended: enqueues the next one of its lane, if it has one. Damaged ones are lost, and logged. */
 export const startNextOfLane = async (
-  { jobs, clock, limits }: Pick<Application, "jobs" | "clock" | "limits">,
+  { jobs, clock, limits, log }: Pick<Application, "jobs" | "clock" | "limits" | "log">,
   transaction: Transaction,
   ended: Pick<DeliveryRecord, "account" | "lane">,
 ): Promise<void> => {
@@ -87,9 +92,16 @@ export const startNextOfLane = async (
   const lane = { account: ended.account, lane: ended.lane };
   const numbers = await findLane(transaction, lane);
   if (numbers === undefined) return;
-  const number = numbers.running + 1n;
-  const next = number > numbers.last ? undefined : await findWaiting(transaction, lane, number);
-  if (next === undefined) return deleteLane(transaction, lane);
+  let number = numbers.running + 1n;
+  let next: OrderedDeliveryRecord | "damaged" | undefined;
+  for (; number <= numbers.last; number += 1n) {
+    next = await findOrDamaged(findWaiting(transaction, lane, number));
+    if (next !== "damaged") break;
+    deleteWaiting(transaction, lane, number);
+    const lost = { ...lane, number: Number(number) };
+    transaction.afterCommit(() => log.error(lost, "a damaged delivery of an ordered target is lost"));
+  }
+  if (next === undefined || next === "damaged") return deleteLane(transaction, lane);
   const { owner, delivery, expiresMs } = next;
   deleteWaiting(transaction, lane, number);
   putLane(transaction, lane, { running: number, last: numbers.last });

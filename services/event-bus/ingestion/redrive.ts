@@ -1,4 +1,5 @@
 import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { deleteDeadLetter, findDeadLetterById } from "../store/dead-letter.ts";
@@ -7,10 +8,11 @@ import { deliverToRule, ingestEvent, openBus } from "./ingest.ts";
 
 /**
  * The outcome of redriving a letter, with the bytes that it added to the transaction. If its deliveries are too large
- * for one transaction, the letter remains.
+ * for one transaction, or its bus is damaged, the letter remains.
  */
 type Redriven =
   | { readonly kind: "redriven"; readonly bytes: number }
+  | { readonly kind: "damaged" }
   | { readonly kind: "too-large" }
   | { readonly kind: "absent" };
 
@@ -29,7 +31,7 @@ export const redriveDeadLetter = async (
   const letter = await findDeadLetterById(transaction, account, id);
   if (letter === undefined) return { kind: "absent" };
   const ingested = await ingestAgain(app, transaction, account, letter);
-  if (ingested.kind === "too-large") return ingested;
+  if (ingested.kind !== "ingested") return ingested;
   deleteDeadLetter(transaction, account, id, letter);
   return { kind: "redriven", bytes: ingested.bytes };
 };
@@ -43,8 +45,10 @@ const ingestAgain = async (
   const bus = { account, name };
   if (event === undefined) return { kind: "ingested", bytes: 0 } as const;
   if (target !== undefined) {
-    const present = await findTarget(transaction, bus, rule, target.id);
-    const roleArn = present === undefined ? ruleRoleArn : (await findRule(transaction, bus, rule))?.roleArn;
+    // The letter's own count where those of the rule are damaged.
+    const present = await findTarget(transaction, bus, rule, target.id).catch(undefinedIfDamaged);
+    const presentRule = present && (await findOrDamaged(findRule(transaction, bus, rule)));
+    const roleArn = present === undefined || presentRule === "damaged" ? ruleRoleArn : presentRule?.roleArn;
     const targets = [present ?? target];
     const isOrdered = targets[0]?.orderedDelivery !== undefined;
     const key = isOrdered ? { opened: await app.sealing.open(transaction, account, event) } : {};
@@ -53,5 +57,7 @@ const ingestAgain = async (
   const opened = await app.sealing.open(transaction, account, event);
   // An event that one archive could not keep has had its deliveries.
   const onlyRules = rule === "" ? undefined : new Set([rule]);
-  return ingestEvent(app, transaction, await openBus(app, transaction, bus), opened, onlyRules);
+  const openedBus = await findOrDamaged(openBus(app, transaction, bus));
+  if (openedBus === "damaged") return { kind: "damaged" } as const;
+  return ingestEvent(app, transaction, openedBus, opened, onlyRules);
 };

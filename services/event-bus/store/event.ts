@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { LRUCache } from "lru-cache";
 
 import type { EventRecord, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { eventHolders, events, sweeps } from "./layout.ts";
@@ -103,7 +104,7 @@ const deleteUnheld = async (transaction: Transaction, key: EventKey): Promise<vo
 };
 
 const isHeldBy = async (reader: Reader, { account, ingestedMs, eventId }: EventKey, holder: string): Promise<boolean> =>
-  (await reader.get(eventHolders, [account, ingestedMs, eventId, holder])) !== undefined;
+  (await findOrDamaged(reader.get(eventHolders, [account, ingestedMs, eventId, holder]))) !== undefined;
 
 /** The holders that were the last ones of events when these were looked at, by the events' names. */
 const lastHolders = new LRUCache<string, string>({ max: 1_000 });
@@ -118,7 +119,10 @@ const isHeld = async (reader: Reader, key: EventKey): Promise<boolean> => {
   const name = `${account}/${ingestedMs}/${eventId}`;
   const known = lastHolders.get(name);
   if (known !== undefined && (await isHeldBy(reader, key, known))) return true;
-  const [last] = await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], reverse: true, limit: 1 });
+  const prefix: [string, number, string] = [account, ingestedMs, eventId];
+  const found = await findOrDamaged(reader.list(eventHolders, { prefix, reverse: true, limit: 1 }));
+  if (found === "damaged") return true;
+  const [last] = found;
   if (last === undefined) lastHolders.delete(name);
   else lastHolders.set(name, last.key[3]);
   return last !== undefined;
@@ -136,7 +140,8 @@ export const sweepLogStep = async (
   keptSinceMs: number,
   after?: EventKey,
 ): Promise<EventKey | undefined> => {
-  const fromMs = Number((await transaction.get(sweeps, [account]))?.untilMs ?? 0n);
+  const swept = await transaction.get(sweeps, [account]).catch(undefinedIfDamaged);
+  const fromMs = Number(swept?.untilMs ?? 0n);
   if (fromMs >= keptSinceMs) return undefined;
   const begin: RangeBegin =
     after === undefined ? { from: [account, fromMs] } : { after: [account, after.ingestedMs, after.eventId] };

@@ -1,5 +1,7 @@
 import type { OrderedDeliveryRecord, OrderedLaneRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
 import { orderedDeliveries, orderedLanes } from "./layout.ts";
 
 /** The deliveries of one key to one target. */
@@ -8,9 +10,21 @@ export interface Lane {
   readonly lane: string;
 }
 
-/** The numbers of a lane's deliveries; undefined: it has none that has not ended. */
-export const findLane = (reader: Reader, { account, lane }: Lane): Promise<OrderedLaneRecord | undefined> =>
-  reader.get(orderedLanes, [account, lane]);
+/**
+ * The numbers of a lane's deliveries; undefined: it has none that has not ended. If the record is damaged, those of the
+ * deliveries that wait; without any, the lane begins again, so that the next delivery may run beside the one that runs.
+ */
+export const findLane = async (
+  reader: Reader,
+  { account, lane }: Lane,
+): Promise<Pick<OrderedLaneRecord, "running" | "last"> | undefined> => {
+  const found = await findOrDamaged(reader.get(orderedLanes, [account, lane]));
+  if (found !== "damaged") return found;
+  const numbers: number[] = [];
+  for await (const { key } of walkTable(reader, orderedDeliveries, { prefix: [account, lane] })) numbers.push(key[2]);
+  const [first, last = first] = [numbers[0], numbers.at(-1)];
+  return first === undefined || last === undefined ? undefined : { running: BigInt(first - 1), last: BigInt(last) };
+};
 
 /** Stores the numbers of a lane's deliveries. */
 export const putLane = (

@@ -9,7 +9,7 @@ import { DeadLetterRedriveState } from "../../../gen/quartet/eventbus/v1/dead_le
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import { SealBrokenError } from "../../kit/keyring/sealed.ts";
-import { meetsDamage } from "../../kit/store/damage.ts";
+import { findOrDamaged, meetsDamage } from "../../kit/store/damage.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { redriveOwner } from "../domain/delivery-owner.ts";
@@ -47,7 +47,11 @@ export const redriveHandler =
   (job) => {
     const { account, redrive: name, redriveId } = fromBinary(DeadLetterRedriveStepRecordSchema, job.payload);
     const apply = async (transaction: Transaction): Promise<void> => {
-      const redrive = await findRedrive(transaction, account, name);
+      const redrive = await findOrDamaged(findRedrive(transaction, account, name));
+      if (redrive === "damaged") {
+        app.log.error({ account, redrive: name }, "a damaged redrive ends");
+        return;
+      }
       if (redrive?.id !== redriveId || !isRunning(redrive)) return;
       await runStep(app, transaction, account, redrive);
     };
@@ -68,6 +72,7 @@ const redriveOne = async (
     if (await meetsDamage(findDeadLetterById(transaction, account, id))) return { reason: damagedMessage };
     const redriven = await redriveDeadLetter(app, transaction, account, id);
     if (redriven.kind === "absent") return undefined;
+    if (redriven.kind === "damaged") return { reason: "The event bus of the dead letter is damaged." };
     return redriven.kind === "redriven" ? redriven : { reason: tooLargeMessage };
   } catch (error) {
     if (error instanceof NamedKeyError) return { reason: error.message };

@@ -6,6 +6,7 @@ import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import { SealBrokenError } from "../../kit/keyring/sealed.ts";
+import { findOrDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
@@ -45,7 +46,11 @@ export const replayHandler =
   (job) => {
     const { account, replay: name, replayId } = fromBinary(ReplayStepRecordSchema, job.payload);
     const apply = async (transaction: Transaction): Promise<void> => {
-      const replay = await findReplay(transaction, account, name);
+      const replay = await findOrDamaged(findReplay(transaction, account, name));
+      if (replay === "damaged") {
+        app.log.error({ account, replay: name }, "a damaged replay ends");
+        return;
+      }
       if (replay?.id !== replayId || !isActive(replay)) return;
       putReplay(transaction, account, await runStep(app, transaction, account, replay));
     };
@@ -92,9 +97,11 @@ const runStep = async (
     endedMs: BigInt(app.clock.now()),
   });
   if (replay.state === ReplayState.CANCELLING) return end(ReplayState.CANCELLED);
-  const archive = await findArchive(transaction, account, replay.archiveName);
+  const archive = await findOrDamaged(findArchive(transaction, account, replay.archiveName));
+  if (archive === "damaged") return end(ReplayState.FAILED, "The archive is damaged.");
   if (archive?.id !== replay.archiveId) return end(ReplayState.FAILED, "The archive does not exist any more.");
-  const bus = await openBus(app, transaction, { account, name: replay.bus });
+  const bus = await findOrDamaged(openBus(app, transaction, { account, name: replay.bus }));
+  if (bus === "damaged") return end(ReplayState.FAILED, "The event bus is damaged.");
   if (bus.record === undefined) return end(ReplayState.FAILED, "The event bus does not exist any more.");
 
   const range = { fromMs: Number(replay.startMs), toMs: Number(replay.endMs), after: replay.lastPlace };
