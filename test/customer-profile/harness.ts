@@ -7,6 +7,7 @@ import { openCustomerProfile } from "../../services/customer-profile/open.ts";
 import { handlers } from "../../services/customer-profile/service.ts";
 import type { BucketSource } from "../../services/customer-profile/sources/bucket-source.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
 import type { ServiceEndpoint } from "../../services/kit/outgoing/service-client.ts";
 import type { OperatorPages } from "../../services/kit/server/operator-pages.ts";
 import type { Store } from "../../services/kit/store/store.ts";
@@ -48,6 +49,8 @@ export interface HarnessOptions {
   readonly buckets?: BucketSource;
   /** Unset: never. */
   readonly isDiskLow?: () => boolean;
+  /** Unset: nothing is logged. */
+  readonly log?: Logger;
 }
 
 /** Starts the service; it is stopped when the test ends. */
@@ -59,6 +62,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
+    log: options.log,
     open: (parts) =>
       openCustomerProfile({
         ...parts,

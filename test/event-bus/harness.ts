@@ -95,6 +95,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
+    log,
     open: (parts) =>
       openEventBus({
         ...parts,
@@ -113,7 +114,6 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(deliveryStreams && { deliveryStreams }),
         ...(brokers && { brokers }),
         ...(busLogs && { busLogs }),
-        ...(log && { log }),
         ...(partners && { partners }),
       }),
   });

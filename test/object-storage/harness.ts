@@ -17,6 +17,7 @@ import type { StoreLimits } from "../../services/kit/store/store.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
 import type { Limits } from "../../services/object-storage/limits.ts";
 import type { AccessPoints } from "../../services/object-storage/access/access-points.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
@@ -68,6 +69,8 @@ export interface HarnessOptions {
   readonly accounts?: Accounts;
   readonly keyNames?: KeyNames;
   readonly accessPoints?: AccessPoints;
+  /** Unset: nothing is logged. */
+  readonly log?: Logger;
 }
 
 /** The object storage service on a real port, a real store and real files. */
@@ -91,6 +94,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
+    log: options.log,
     storeLimits: options.storeLimits,
     open: (parts) =>
       openObjectStorage({

@@ -68,6 +68,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
+    log: options.log,
     open: (parts) =>
       openRefactoringWorkspace({
         allowsPrivateTargets: true,

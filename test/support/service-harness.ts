@@ -47,6 +47,8 @@ export interface ServiceHarnessOptions<S extends DescService, App, O extends Ope
   /** Unset: a new one that is removed when the test ends. */
   readonly directory?: string | undefined;
   readonly storeLimits?: Partial<StoreLimits> | undefined;
+  /** What the server, the store and the service log to. Unset: nothing is logged. */
+  readonly log?: Logger | undefined;
 }
 
 /** A service over a real store and a real socket. */
@@ -69,25 +71,24 @@ export interface ServiceHarness<S extends DescService, App, O extends Opened<App
 export const startServiceHarness = async <S extends DescService, App, O extends Opened<App>>(
   options: ServiceHarnessOptions<S, App, O>,
 ): Promise<ServiceHarness<S, App, O>> => {
-  const { service, handlers, errors, clock, open } = options;
+  const { service, handlers, errors, clock, open, log = silentLogger } = options;
   const directory = options.directory ?? (await temporaryDirectory());
   const store = await openStore({
     directory: join(directory, "leveldb"),
     sync: false,
+    log,
     ...(options.storeLimits && { limits: options.storeLimits }),
   });
-  const opened = await open({ store, directory, clock, ids: randomIds, log: silentLogger }).catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
+  const opened = await open({ store, directory, clock, ids: randomIds, log }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const server = await startServer({
     name: service.typeName,
     listen: { host: "127.0.0.1", port: 0 },
     services: [{ service, handlers, errors, app: opened.app }],
     authenticate: async (authorization) => callerOf(authorization?.replace("Bearer ", "") ?? ""),
-    log: silentLogger,
+    log,
     clock,
   });
   const transports = new Map<string, ReturnType<typeof createTransport>>();
