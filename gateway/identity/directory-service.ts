@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
+import type { RoleRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import type {
@@ -61,6 +62,7 @@ async function* watchDirectory(
         const state = identities.state(accountId);
         return made.flatMap(({ kind, name }) => {
           if (kind === "account") return accountChange(accountId, state);
+          if (kind === "policy") return rolesWith(name, state).map((role) => roleChange(accountId, state, role));
           return kind === "role" ? [roleChange(accountId, state, name)] : [];
         });
       });
@@ -118,6 +120,14 @@ const roleChange = (accountId: string, state: AccountState, name: string): Chang
       value: { accountId, name: role.name, path, id, trustPolicy, policies: [...policies], tags: { ...tags } },
     },
   };
+};
+
+/** The roles that have a managed policy of the account. */
+const rolesWith = (policyName: string, { policy, role }: AccountState): string[] => {
+  const reference = policy.get(policyName)?.name;
+  if (reference === undefined) return [];
+  const hasIt = ({ policies }: RoleRecord): boolean => policies?.attached.includes(reference) === true;
+  return [...role].filter(([, record]) => hasIt(record)).map(([name]) => name);
 };
 
 const inPieces = (changes: readonly Change[]): Change[][] =>

@@ -142,6 +142,21 @@ describe("a service that follows", () => {
     await eventually(() => accounts.list().length === 0, "the account is gone");
   });
 
+  test("knows the managed policies of a role as they are now", async () => {
+    const policyArn = `arn:aws:iam::${shop}:policy/own`;
+    const { keeper, accounts } = await startFollowed({}, async (before) => {
+      await before.call("createPolicy", { policyName: "own", policyDocument: allowing("events:*") });
+      await before.call("createRole", { roleName: "Teller", assumeRolePolicyDocument: trust });
+      await before.call("attachRolePolicy", { roleName: "Teller", policyArn });
+    });
+    expect(accounts.findRole(teller)?.policies).toEqual([allowing("events:*")]);
+    const policyDocument = allowing("events:Two");
+    await keeper.call("createPolicyVersion", { policyArn, policyDocument, setAsDefault: true });
+    await eventually(() => accounts.findRole(teller)?.policies[0] === policyDocument, "the new version counts");
+    await keeper.call("setDefaultPolicyVersion", { policyArn, versionId: "v1" });
+    await eventually(() => accounts.findRole(teller)?.policies[0] === allowing("events:*"), "the old one counts");
+  });
+
   test("prefers what is declared", async () => {
     const declaredRole = {
       accountId: shop,
