@@ -12,6 +12,7 @@ import type {
 } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
 import { entityArn } from "../../services/kit/accounts/entity-arn.ts";
+import { carriedPoliciesOf } from "../../services/kit/identity/identity-policies.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { OfferedService } from "../../services/kit/server/route.ts";
@@ -87,7 +88,13 @@ const getUserPolicies = async ({ accountId, userName }: GetUserPoliciesRequest, 
   refuseOthers(context);
   const principals = principalsOf(accountId, context.app.identities.state(accountId));
   const user = principals.findUser(userName.slice(userName.lastIndexOf("/") + 1));
-  return user?.name === userName ? { documents: [...user.policies], isKnown: true } : { documents: [], isKnown: false };
+  if (user?.name !== userName) return { documents: [], isKnown: false };
+  const { policies, permissionsBoundary } = user;
+  return {
+    documents: [...policies],
+    isKnown: true,
+    ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
+  };
 };
 
 const refuseOthers = (context: Context): void => {
@@ -113,20 +120,20 @@ const roleChange = (accountId: string, state: AccountState, name: string): Chang
   if (role === undefined || record === undefined)
     return { change: { case: "deletedRoleArn", value: entityArn(accountId, "role", { name }) } };
   const { id, trustPolicy, path } = record;
-  const { policies, tags = {} } = role;
+  const { tags = {} } = role;
+  const carried = [...carriedPoliciesOf(role)];
+  const own = role.permissionsBoundary === undefined ? { policies: carried } : { boundedPolicies: carried };
   return {
-    change: {
-      case: "role",
-      value: { accountId, name: role.name, path, id, trustPolicy, policies: [...policies], tags: { ...tags } },
-    },
+    change: { case: "role", value: { accountId, name: role.name, path, id, trustPolicy, ...own, tags: { ...tags } } },
   };
 };
 
-/** The roles that have a managed policy of the account. */
+/** The roles that a managed policy of the account speaks about, attached or as their boundary. */
 const rolesWith = (policyName: string, { policy, role }: AccountState): string[] => {
   const reference = policy.get(policyName)?.name;
   if (reference === undefined) return [];
-  const hasIt = ({ policies }: RoleRecord): boolean => policies?.attached.includes(reference) === true;
+  const hasIt = ({ policies, permissionsBoundary }: RoleRecord): boolean =>
+    policies?.attached.includes(reference) === true || permissionsBoundary === reference;
   return [...role].filter(([, record]) => hasIt(record)).map(([name]) => name);
 };
 

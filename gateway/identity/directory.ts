@@ -61,7 +61,11 @@ export const createDirectory = (options: DirectoryOptions): Directory => {
     if (role === undefined || (role.id ?? derivedPrincipalId("AROA", role.arn)) !== principal.id) return undefined;
     const known = ofRoles.get(session);
     if (known?.role === role) return known.key;
-    const caller = roleCaller(session.accountId, pathNameOfArn(role.arn), principal.sessionName, role.policies);
+    const { permissionsBoundary } = role;
+    const caller = {
+      ...roleCaller(session.accountId, pathNameOfArn(role.arn), principal.sessionName, role.policies),
+      ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
+    };
     const key = temporaryKey(session, caller, role, accounts.canonicalUserId(session.accountId));
     ofRoles.set(session, { role, key });
     return key;

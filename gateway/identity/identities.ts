@@ -12,6 +12,7 @@ import { walkTable } from "../../services/kit/store/walk-table.ts";
 import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
 import type { SealingKeys } from "./store/data-keys.ts";
+import { denyingAll } from "./domain/documents.ts";
 import {
   accessKeys,
   accounts,
@@ -186,11 +187,6 @@ const readAll = (store: Store, log: Pick<Logger, "error">): Promise<AccountChang
       }
     return [...all].map(([accountId, changes]) => ({ accountId, changes }));
   });
-
-const denyingAll = JSON.stringify({
-  Version: "2012-10-17",
-  Statement: [{ Effect: "Deny", Action: "*", Resource: "*" }],
-});
 
 /** What a damaged record counts as; undefined: as none. */
 const standIn = (kind: Kind, name: string): GroupRecord | PolicyRecord | undefined => {

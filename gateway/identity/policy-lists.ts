@@ -4,13 +4,21 @@ import type { GroupRecord, RoleRecord, UserRecord } from "../../gen/quartet/iden
 import { parsePrincipal } from "../../services/kit/access/simulation.ts";
 import { namedWithPath } from "../../services/kit/accounts/entity-arn.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
-import { areTooLargeToCarry, knownLargeDigest, policiesDigest } from "../../services/kit/identity/identity-policies.ts";
+import {
+  areTooLargeToCarry,
+  carriedPoliciesOf,
+  knownLargeDigest,
+  policiesDigest,
+} from "../../services/kit/identity/identity-policies.ts";
 import { tokenLifetimeMsMax } from "../../services/kit/identity/tokens.ts";
 import type { AccountState, Change } from "./domain/account-state.ts";
 import { madePolicies, principalsOf } from "./domain/principals.ts";
 import type { Identities } from "./identities.ts";
 
-/** The identity policies of principals that are too large for a token, which has their digest instead. */
+/**
+ * The identity policies of principals that are too large for a token, which has their digest instead. Those of a
+ * principal with a permissions boundary come after it.
+ */
 export interface PolicyLists {
   /**
    * The policies with this digest that a principal has, or that one had until a change in the last 15 minutes: a token
@@ -55,7 +63,8 @@ const presentPolicies = (
   if (named?.kind !== "user" && named?.kind !== "role") return undefined;
   const { name } = namedWithPath(named.name);
   const principals = principalsOf(named.accountId, identities.state(named.accountId));
-  return (named.kind === "user" ? principals.findUser(name) : principals.findRole(name))?.policies;
+  const found = named.kind === "user" ? principals.findUser(name) : principals.findRole(name);
+  return found && carriedPoliciesOf(found);
 };
 
 /**
@@ -72,12 +81,13 @@ const formerPolicies = (
   if (only !== undefined && changes.length === 1 && (only.kind === "user" || only.kind === "role")) {
     const principals = principalsOf(accountId, before);
     const former = only.kind === "user" ? principals.findUser(only.name) : principals.findRole(only.name);
-    return former !== undefined && areTooLargeToCarry(former.policies) ? [former.policies] : [];
+    const carried = former && carriedPoliciesOf(former);
+    return carried !== undefined && areTooLargeToCarry(carried) ? [carried] : [];
   }
   return changes
     .flatMap((change) => principalsWith(change, before))
     .flatMap((record) => {
-      const policies = madePolicies(record);
+      const policies = madePolicies(record, before);
       return policies !== undefined && knownLargeDigest(policies) !== undefined ? [policies] : [];
     });
 };
@@ -99,9 +109,11 @@ const principalsWith = (
       return users.filter(isMember(new Set([name])));
     case "policy": {
       const reference = policy.get(name)?.name ?? "";
-      const hasIt = ({ policies }: UserRecord | RoleRecord | GroupRecord) => policies?.attached.includes(reference);
-      const groups = new Set([...group].filter(([, each]) => hasIt(each)).map(([groupName]) => groupName));
-      const members = users.filter((each) => hasIt(each) === true || isMember(groups)(each));
+      const isAttached = ({ policies }: UserRecord | RoleRecord | GroupRecord) =>
+        policies?.attached.includes(reference) === true;
+      const hasIt = (each: UserRecord | RoleRecord) => isAttached(each) || each.permissionsBoundary === reference;
+      const groups = new Set([...group].filter(([, each]) => isAttached(each)).map(([groupName]) => groupName));
+      const members = users.filter((each) => hasIt(each) || isMember(groups)(each));
       return [...members, ...[...role.values()].filter(hasIt)];
     }
     default:

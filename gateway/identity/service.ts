@@ -89,6 +89,7 @@ import {
   simulateCustomPolicy,
   simulatePrincipalPolicy,
 } from "./operations/policy-simulation.ts";
+import { boundaryOperations } from "./operations/permissions-boundary.ts";
 import {
   createRole,
   deleteRole,
@@ -104,6 +105,14 @@ import { createUser, deleteUser, getUser, listUsers, updateUser, userTags } from
 const ofUser = heldPolicyOperations("user", ({ userName }: HolderRequest<"userName">) => userName);
 const ofGroup = heldPolicyOperations("group", ({ groupName }: HolderRequest<"groupName">) => groupName);
 const ofRole = heldPolicyOperations("role", ({ roleName }: HolderRequest<"roleName">) => roleName);
+
+const userBoundary = boundaryOperations("user", ({ userName }: BoundaryRequest<"userName">) => userName);
+const roleBoundary = boundaryOperations("role", ({ roleName }: BoundaryRequest<"roleName">) => roleName);
+
+/** The same of a request about its boundary. */
+type BoundaryRequest<Member extends string> = Parameters<ReturnType<typeof boundaryOperations>["put"]>[0] & {
+  readonly [M in Member]?: string;
+};
 
 /** A request that names its holder in this member. */
 type HolderRequest<Member extends string> = Parameters<ReturnType<typeof heldPolicyOperations>["get"]>[0] & {
@@ -218,6 +227,10 @@ export const identityHandlers = guarded(
     attachRolePolicy: ofRole.attach,
     detachRolePolicy: ofRole.detach,
     listAttachedRolePolicies: ofRole.listAttached,
+    putUserPermissionsBoundary: userBoundary.put,
+    deleteUserPermissionsBoundary: userBoundary.delete,
+    putRolePermissionsBoundary: roleBoundary.put,
+    deleteRolePermissionsBoundary: roleBoundary.delete,
     getAccountPasswordPolicy,
     deleteAccountPasswordPolicy,
     listAccountAliases,

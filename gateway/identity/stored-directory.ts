@@ -59,6 +59,12 @@ const keyOf = (
   if (record.userName === "") return { ...own, policies: [] };
   const user = principalsOf(accountId, identities.state(accountId)).findUser(record.userName);
   if (user === undefined) return undefined;
-  const { name, policies, tags } = user;
-  return { ...own, user: name, policies, ...(tags === undefined ? {} : { tags }) };
+  const { name, policies, permissionsBoundary, tags } = user;
+  return {
+    ...own,
+    user: name,
+    policies,
+    ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
+    ...(tags === undefined ? {} : { tags }),
+  };
 };

@@ -6,7 +6,6 @@ import { ConnectError, createClient } from "@connectrpc/connect";
 
 import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import type {
-  PolicyDocuments,
   SimulatePolicyRequest,
   SimulatePolicyResponse,
   StatementPlace,
@@ -52,6 +51,10 @@ const flags = {
   policies: [
     "FILE",
     "The principal's policies: a document or a list of them. Unset: those in the configuration file, or with --online those that the gateway keeps.",
+  ],
+  boundary: [
+    "FILE",
+    "The principal's permissions boundary, a document. Unset: none, or with --online the one that the gateway keeps.",
   ],
   "session-policies": ["FILE", "The policies of the principal's session. Unset: it is not narrowed."],
   "resource-policies": ["FILE", "The resource's policies. Unset: none, or with --online those that the service keeps."],
@@ -140,6 +143,9 @@ const requestOf = async (
     const files = given.get(name);
     return files === undefined ? undefined : { documents: (await Promise.all(files.map(readPolicies))).flat() };
   };
+  const boundaries = await documents("boundary");
+  if (boundaries !== undefined && boundaries.documents.length !== 1)
+    throw new ConfigError("--boundary is one document");
   const [identityPolicies, sessionPolicies, resourcePolicies] = [
     await documents("policies"),
     await documents("session-policies"),
@@ -152,6 +158,7 @@ const requestOf = async (
     ownerAccountId: given.get("owner")?.at(-1) ?? "",
     context: Object.fromEntries([...context].map(([key, values]) => [key, { values }])),
     ...(identityPolicies && { identityPolicies }),
+    ...(boundaries && { permissionsBoundary: boundaries.documents[0] ?? "" }),
     ...(sessionPolicies && { sessionPolicies }),
     ...(resourcePolicies && { resourcePolicies }),
   });
@@ -227,8 +234,7 @@ const askService = async (
   try {
     const accounts = openAccounts({ installation, file: configFileOf(sources), clock: systemClock });
     const stored = await findStored(request, accounts, createClient(DirectoryService, keeper));
-    const whole = stored === undefined ? request : { ...request, identityPolicies: stored };
-    return await createClient(PolicyService, transport).simulatePolicy(whole);
+    return await createClient(PolicyService, transport).simulatePolicy({ ...request, ...stored });
   } finally {
     await transport.close();
     await keeper.close();
@@ -237,16 +243,21 @@ const askService = async (
 
 /** The policies of a user that the gateway keeps; undefined for others, and where the request has the policies. */
 const findStored = async (
-  { principalArn, identityPolicies }: SimulatePolicyRequest,
+  { principalArn, identityPolicies, permissionsBoundary: given }: SimulatePolicyRequest,
   accounts: Pick<Accounts, "findUser">,
   client: Client<typeof DirectoryService>,
-): Promise<PolicyDocuments | undefined> => {
+): Promise<Pick<SimulatePolicyRequest, "identityPolicies" | "permissionsBoundary"> | undefined> => {
   const principal = parsePrincipal(principalArn);
   if (identityPolicies !== undefined || principal?.kind !== "user") return undefined;
   const { accountId, name } = principal;
   if (accounts.findUser(accountId, name) !== undefined) return undefined;
-  const { isKnown, documents } = await client.getUserPolicies({ accountId, userName: name });
-  return isKnown ? create(PolicyDocumentsSchema, { documents }) : undefined;
+  const { isKnown, documents, permissionsBoundary } = await client.getUserPolicies({ accountId, userName: name });
+  if (!isKnown) return undefined;
+  const boundary = given ?? permissionsBoundary;
+  return {
+    identityPolicies: create(PolicyDocumentsSchema, { documents }),
+    ...(boundary === undefined ? {} : { permissionsBoundary: boundary }),
+  };
 };
 
 /** Where the gateway that keeps identities serves their RPCs. */
@@ -261,6 +272,7 @@ const reasons: Readonly<Record<Reason, string>> = {
   [Reason.UNSPECIFIED]: "for a reason that this version does not know",
   [Reason.EXPLICIT_DENY]: "a statement denies it",
   [Reason.NO_ALLOW]: "nothing allows it",
+  [Reason.NO_BOUNDARY_ALLOW]: "the principal's permissions boundary does not allow it",
   [Reason.NO_SESSION_ALLOW]: "the session's policies do not allow it",
   [Reason.UNREADABLE_POLICY]: "a policy of the principal cannot be read",
   [Reason.TOO_COSTLY]: "the policies take too long to compare with the request",
@@ -274,6 +286,7 @@ const reasons: Readonly<Record<Reason, string>> = {
 const sides: Readonly<Record<PolicySide, string>> = {
   [PolicySide.UNSPECIFIED]: "other",
   [PolicySide.IDENTITY]: "identity",
+  [PolicySide.BOUNDARY]: "boundary",
   [PolicySide.SESSION]: "session",
   [PolicySide.RESOURCE]: "resource",
 };

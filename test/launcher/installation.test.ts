@@ -7,6 +7,7 @@ import {
   CreateUserCommand,
   IAMClient,
   PutGroupPolicyCommand,
+  PutUserPermissionsBoundaryCommand,
 } from "@aws-sdk/client-iam";
 import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
 import { execFile } from "node:child_process";
@@ -129,6 +130,12 @@ describe("a running installation", () => {
     );
     expect((await explain()).output).toContain(
       "allowed: a policy of the principal allows it\ndecided by: identity policy 1, statement 0 (Group)\n",
+    );
+    await iam.send(new PutUserPermissionsBoundaryCommand({ UserName: "erin", PermissionsBoundary: Policy?.Arn }));
+    expect((await explain()).output).toContain(
+      "refused: the principal's permissions boundary does not allow it\n" +
+        "nearly matched: identity policy 0, statement 0 (Other), Allow; failed: resource\n" +
+        "nearly matched: boundary policy 0, statement 0 (Other), Allow; failed: resource\n",
     );
     const { errors } = await runProgram("services/launcher/policy.ts", [
       "explain",

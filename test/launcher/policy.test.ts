@@ -51,6 +51,25 @@ test("explains by a policy file, with keys of the request", async () => {
   });
 });
 
+test("explains by a boundary", async () => {
+  const cwd = await directoryWith();
+  const limit = { Statement: { Sid: "Objects", Effect: "Allow", Action: "s3:*", Resource: "*" } };
+  await writeFile(join(cwd, "limit.json"), JSON.stringify(limit));
+  await writeFile(join(cwd, "several.json"), JSON.stringify([limit, limit]));
+  const run = (boundary: string) =>
+    runProgram("services/launcher/policy.ts", [...asked, "--context", "events:source=shop", "--boundary", boundary], {
+      cwd,
+    });
+  expect(await run("limit.json")).toEqual({
+    status: 1,
+    output:
+      "refused: the principal's permissions boundary does not allow it\n" +
+      "nearly matched: boundary policy 0, statement 0 (Objects), Allow; failed: action\n",
+    errors: "",
+  });
+  expect((await run("several.json")).errors).toBe("policy: --boundary is one document\n");
+});
+
 // argv, message
 test.each([
   [[], "the command is explain; --help shows its flags"],

@@ -16,6 +16,7 @@ import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts"
 import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Tags } from "../../../services/kit/tags/tags.ts";
 import type { Application, Context } from "../application.ts";
+import { boundaryMember } from "../domain/boundaries.ts";
 import { commonAccount } from "../domain/common-policies.ts";
 import { findDeclaredRole, findDeclaredUser } from "../domain/entities.ts";
 import { findPolicyByArn } from "../domain/managed-policies.ts";
@@ -83,11 +84,35 @@ const resourceOf = (question: Question, context: Context): Resource => {
   const [kind = "", name = ""] = resource.split("/", 2);
   const { arn, tags } = knownEntity(context, kind as EntityKind, name);
   const { conditions = noConditions } = tagConditions(context, tags);
+  const further = permission.action === "PassRole" ? passedToMachines : boundaryConditions(context, kind, name);
   return {
     arn,
     ownerAccountId: accountId,
-    conditions: permission.action === "PassRole" ? new Map([...conditions, ...passedToMachines]) : conditions,
+    conditions: further.size === 0 ? conditions : new Map([...conditions, ...further]),
   };
+};
+
+/** The operations that change what a user or role may do, whose policies ask for the boundary that it has already. */
+const ofBounded = new Set(
+  ["User", "Role"].flatMap((kind) => [
+    `Attach${kind}Policy`,
+    `Detach${kind}Policy`,
+    `Put${kind}Policy`,
+    `Delete${kind}Policy`,
+    `Delete${kind}PermissionsBoundary`,
+  ]),
+);
+
+/** The boundary of the user or role that is changed. The one that a request sets is a member of the request. */
+const boundaryConditions = (context: Context, kind: string, name: string): Conditions => {
+  if (!ofBounded.has(context.method.name) || !asksFor("permissionsboundary", context.caller)) return noConditions;
+  const { accountId } = context.caller;
+  const state = context.app.identities.state(accountId);
+  const record = (kind === "user" ? state.user : state.role).get(name.toLowerCase());
+  const { permissionsBoundary } = record === undefined ? {} : boundaryMember(accountId, state, record);
+  return permissionsBoundary === undefined
+    ? noConditions
+    : new Map([["iam:permissionsboundary", [permissionsBoundary.permissionsBoundaryArn]]]);
 };
 
 /** The user, group or role of the account with this ARN. */

@@ -13,6 +13,12 @@ import { ErrorReason, fault } from "../faults.ts";
  */
 const verbatimTimesMax = 4;
 
+/** The document that counts for one that is lost: whoever it speaks about may do nothing. */
+export const denyingAll = JSON.stringify({
+  Version: "2012-10-17",
+  Statement: [{ Effect: "Deny", Action: "*", Resource: "*" }],
+});
+
 /** Returns an identity policy as it may be stored. Throws MALFORMED_POLICY. */
 export const identityDocument = (text: string): string => {
   const problem = identityGrammarProblem(checked(text, parseIdentityPolicy));

@@ -12,7 +12,7 @@ import type { DeclaredAccounts } from "../application.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { AccountState } from "./account-state.ts";
-import { findPolicyByArn } from "./managed-policies.ts";
+import { findPolicyByArn, referenceTo } from "./managed-policies.ts";
 
 /** What policies are put on. */
 export type HolderKind = "user" | "group" | "role";
@@ -57,15 +57,13 @@ export const getChangeable = <K extends HolderKind>(
   return getRecord(state, kind, name);
 };
 
-/** Throws INVALID_VALUE for an entity that is to be limited by a policy, which would not limit it. */
-export const refuseBoundary = ({
-  permissionsBoundary,
-}: {
-  readonly permissionsBoundary?: string | undefined;
-}): void => {
-  if (permissionsBoundary !== undefined)
-    throw fault(ErrorReason.INVALID_VALUE, { problem: "Permissions boundaries are not offered." });
-};
+/** The reference to the policy that a request names as a boundary; undefined: none. Throws NO_SUCH_ENTITY. */
+export const boundaryReference = (
+  accountId: string,
+  state: AccountState,
+  { permissionsBoundary }: { readonly permissionsBoundary?: string | undefined },
+): string | undefined =>
+  permissionsBoundary === undefined ? undefined : referenceTo(policyByArn(accountId, state, permissionsBoundary));
 
 /** Throws ENTITY_EXISTS for a name that is declared or stored, and LIMIT_EXCEEDED for one more than there may be. */
 export const assertFree = (

@@ -1,4 +1,4 @@
-import type { HeldPolicies } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type { HeldPolicies, RoleRecord, UserRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { entityArn, pathName, pathNameOfArn, principalInArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { inPublicPartition } from "../../../services/kit/arn/arn.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
@@ -6,7 +6,7 @@ import { roleCaller, userCaller } from "../../../services/kit/identity/caller.ts
 import type { Tags } from "../../../services/kit/tags/tags.ts";
 import type { DeclaredAccounts } from "../application.ts";
 import type { AccountState } from "./account-state.ts";
-import { documentOf } from "./documents.ts";
+import { denyingAll, documentOf } from "./documents.ts";
 import { findDeclaredRole, findDeclaredUser, heldBy, noSuch } from "./entities.ts";
 import { findReferred } from "./managed-policies.ts";
 
@@ -21,6 +21,8 @@ export interface SimulatedEntity {
   readonly sources: readonly PolicySource[];
   /** Who has them, without policies. Undefined of a group: nobody in particular. */
   readonly principal: Caller | undefined;
+  /** The policy that is its boundary. Undefined: it has none. */
+  readonly boundary?: PolicySource | undefined;
 }
 
 /** A user, group or role of the account by its ARN, with all policies that count for it. Throws NO_SUCH_ENTITY. */
@@ -52,6 +54,7 @@ const findUser: Find = (accounts, accountId, state, name) => {
   return {
     arn: principal.principalArn,
     principal,
+    boundary: boundaryOf(user, state),
     sources: [
       ...sourcesOf(`user_${user.name}`, heldBy(user), state),
       ...groups.flatMap((group) => sourcesOf(`group_${group.name}`, heldBy(group), state)),
@@ -78,6 +81,7 @@ const findRole: Find = (accounts, accountId, state, name) => {
   return {
     arn: entityArn(accountId, "role", role),
     principal: tagged(roleCaller(accountId, pathName(role), sessionName, []), role.tags),
+    boundary: boundaryOf(role, state),
     sources: sourcesOf(`role_${role.name}`, heldBy(role), state),
   };
 };
@@ -89,6 +93,15 @@ const sessionName = "simulation";
 
 const tagged = (principal: Caller, tags: Tags | undefined): Caller =>
   tags === undefined || Object.keys(tags).length === 0 ? principal : { ...principal, principalTags: tags };
+
+const boundaryOf = (
+  { permissionsBoundary }: Pick<UserRecord | RoleRecord, "permissionsBoundary">,
+  state: AccountState,
+): PolicySource | undefined => {
+  if (permissionsBoundary === undefined) return undefined;
+  const policy = findReferred(state, permissionsBoundary);
+  return { id: policy?.name ?? permissionsBoundary, document: policy === undefined ? denyingAll : documentOf(policy) };
+};
 
 const numbered = (prefix: string, documents: readonly string[]): PolicySource[] =>
   documents.map((document, index) => ({ id: `${prefix}_${index + 1}`, document }));

@@ -8,7 +8,8 @@ import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
 import { entityArn, pathName } from "../../../services/kit/accounts/entity-arn.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
 import type { AccountState } from "./account-state.ts";
-import { documentOf, withoutSpace } from "./documents.ts";
+import { carriedPoliciesOf } from "../../../services/kit/identity/identity-policies.ts";
+import { denyingAll, documentOf, withoutSpace } from "./documents.ts";
 import { findReferred } from "./managed-policies.ts";
 
 /** The principals of an account as requests meet them. */
@@ -38,8 +39,14 @@ export const principalsOf = (accountId: string, state: AccountState): Principals
 
 const lists = new WeakMap<UserRecord | RoleRecord, readonly string[]>();
 
-/** The policies of a principal as they were last made of its record; undefined: nobody has asked for them yet. */
-export const madePolicies = (record: UserRecord | RoleRecord): readonly string[] | undefined => lists.get(record);
+/**
+ * The policies of a principal as they were last made of its record, after the boundary that it has in a state;
+ * undefined: nobody has asked for them yet.
+ */
+export const madePolicies = (record: UserRecord | RoleRecord, state: AccountState): readonly string[] | undefined => {
+  const policies = lists.get(record);
+  return policies && carriedPoliciesOf({ policies, ...boundaryOf(record, state) });
+};
 
 /**
  * The list that was made of a record before if it still has the same documents, in whatever state: what is computed of
@@ -83,6 +90,7 @@ const userOf = (accountId: string, record: UserRecord, state: AccountState): Use
   name: pathName(record),
   id: record.id,
   policies: policiesOfUser(record, state),
+  ...boundaryOf(record, state),
   ...tagsOf(record.tags),
 });
 
@@ -93,9 +101,17 @@ const roleOf = (accountId: string, record: RoleRecord, state: AccountState): Rol
   id: record.id,
   trustPolicy: parseTrustPolicy(record.trustPolicy),
   policies: policiesOfRole(record, state),
+  ...boundaryOf(record, state),
   sessionSecondsMax: record.sessionSecondsMax,
   ...tagsOf(record.tags),
 });
+
+/** The document of the boundary as it is in the state. */
+const boundaryOf = ({ permissionsBoundary }: UserRecord | RoleRecord, state: AccountState) => {
+  if (permissionsBoundary === undefined) return {};
+  const policy = findReferred(state, permissionsBoundary);
+  return { permissionsBoundary: policy === undefined ? denyingAll : managedDocuments.of(policy) };
+};
 
 const tagsOf = (tags: Readonly<Record<string, string>>) => (Object.keys(tags).length === 0 ? {} : { tags });
 

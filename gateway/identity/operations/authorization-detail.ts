@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/quartet/identity/v1/authorization_detail_pb.ts";
 import type { GetAccountAuthorizationDetailsRequest } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { Context } from "../application.ts";
+import { boundaryMember } from "../domain/boundaries.ts";
 import { commonPolicies } from "../domain/common-policies.ts";
 import { heldBy, profilesOfRole } from "../domain/entities.ts";
 import { referenceTo } from "../domain/managed-policies.ts";
@@ -16,7 +17,7 @@ import { groupMessage } from "./group.ts";
 import { attachedPolicies } from "./held-policy.ts";
 import { profileMessage } from "./instance-profile.ts";
 import { pageOf } from "./listing.ts";
-import { allAttachments, policyMessage } from "./policy.ts";
+import { allUses, policyMessage, unused } from "./policy.ts";
 import { versionMessage } from "./policy-version.ts";
 import { allRoles, storedRole } from "./role.ts";
 import { allUsers, storedUser } from "./user.ts";
@@ -80,6 +81,7 @@ const users = (context: Context): Listed[] => {
         list: "userDetailList",
         message: {
           ...storedUser(accountId, record),
+          ...boundaryMember(accountId, stateOf(context), record),
           userPolicyList: inlinePolicies(heldBy(record)),
           groupList: record.groups,
           attachedManagedPolicies: attached(context, heldBy(record)),
@@ -122,6 +124,7 @@ const roles = (context: Context): Listed[] => {
           list: "roleDetailList",
           message: {
             ...message,
+            ...boundaryMember(accountId, state, record),
             instanceProfileList: profilesOf(record.name),
             rolePolicyList: inlinePolicies(heldBy(record)),
             attachedManagedPolicies: attached(context, heldBy(record)),
@@ -136,18 +139,18 @@ const ownPolicies = (context: Context): Listed[] => managed(context, stateOf(con
 
 const common = (context: Context): Listed[] => managed(context, commonPolicies.values(), true);
 
-const managed = (context: Context, records: Iterable<PolicyRecord>, onlyAttached: boolean): Listed[] => {
-  const attachments = allAttachments(stateOf(context));
+const managed = (context: Context, records: Iterable<PolicyRecord>, onlyUsed: boolean): Listed[] => {
+  const uses = allUses(stateOf(context));
   return [...records].flatMap((record) => {
-    const count = attachments.get(referenceTo(record)) ?? 0;
-    if (onlyAttached && count === 0) return [];
+    const used = uses.get(referenceTo(record));
+    if (onlyUsed && used === undefined) return [];
     const { versions } = record;
     const bytes = versions.reduce((sum, { document }) => sum + document.length, 0);
     return [
       listed(record.name, bytes, () => ({
         list: "policies",
         message: {
-          ...policyMessage(context.caller.accountId, record, count),
+          ...policyMessage(context.caller.accountId, record, used ?? unused),
           policyVersionList: versions
             .toReversed()
             .map((version) => ({ ...versionMessage(record, version), document: version.document })),

@@ -36,9 +36,14 @@ export const simulatePrincipalPolicy = async (request: SimulatePrincipalPolicyRe
   const { policySourceArn = "", policyInputList } = request;
   const given = givenSources(policyInputList);
   const asked = readAsked(request, context);
-  const { sources, principal } = entityOf(context, policySourceArn);
-  const all = [...sources, ...given];
-  return simulated(request, context, { ...asked, sources: all, caller: asked.caller ?? principal }, [policySourceArn]);
+  const { sources, principal, boundary } = entityOf(context, policySourceArn);
+  const whole = {
+    ...asked,
+    sources: [...sources, ...given],
+    boundary: asked.boundary ?? boundary,
+    caller: asked.caller ?? principal,
+  };
+  return simulated(request, context, whole, [policySourceArn]);
 };
 
 /** Simulates policies that the request has. Refuses, in this order: INVALID_VALUE, INVALID_PAGE_TOKEN. */
@@ -69,6 +74,8 @@ type SimulationRequest = SimulatePrincipalPolicyRequest | SimulateCustomPolicyRe
 /** What a request asks, read. */
 interface Asked {
   readonly sources: readonly PolicySource[];
+  /** Undefined: none. */
+  readonly boundary?: PolicySource | undefined;
   /** Who makes the requests, without policies. Undefined: nobody in particular of the account. */
   readonly caller?: Caller | undefined;
   readonly resources: readonly string[];
@@ -80,7 +87,7 @@ interface Asked {
 
 /** Throws INVALID_VALUE, in the order of the members. */
 const readAsked = (request: SimulationRequest, { caller: asking }: Context): Omit<Asked, "sources"> => {
-  if (request.permissionsBoundaryPolicyInputList.length > 0) throw invalid("Permissions boundaries are not offered.");
+  const [boundary] = givenSources(request.permissionsBoundaryPolicyInputList, "PermissionsBoundaryPolicyInputList");
   for (const action of request.actionNames)
     if (!/^[A-Za-z0-9-]+:[A-Za-z0-9]+$/.test(action)) throw invalid(`${action} is not an action with its prefix.`);
   for (const arn of request.resourceArns)
@@ -93,6 +100,7 @@ const readAsked = (request: SimulationRequest, { caller: asking }: Context): Omi
   const named = callerArn === undefined ? undefined : parsePrincipal(callerArn);
   if (callerArn !== undefined && named?.kind !== "user") throw invalid("CallerArn must be the ARN of a user.");
   return {
+    ...(boundary && { boundary }),
     ...(named && { caller: named.withPolicies([]) }),
     resources: request.resourceArns.length === 0 ? ["*"] : request.resourceArns,
     ...(document !== undefined && policy !== undefined && { resourcePolicy: { document, policy } }),
@@ -107,9 +115,9 @@ const readEntry = ({ contextKeyName = "", contextKeyType = "", contextKeyValues 
   return [contextKeyName, contextKeyValues] as const;
 };
 
-const givenSources = (documents: readonly string[]): PolicySource[] =>
+const givenSources = (documents: readonly string[], member = "PolicyInputList"): PolicySource[] =>
   documents.map((document, index) => {
-    const id = `PolicyInputList.${index + 1}`;
+    const id = `${member}.${index + 1}`;
     read(id, document, parseIdentityPolicy);
     return { id, document };
   });
@@ -158,17 +166,18 @@ const stepsOfDecision = 100_000;
 
 /** Decides an action on a resource as the services would. */
 const decider = ({ app, caller }: Context, asked: Asked) => {
-  const { sources, resourcePolicy, conditions } = asked;
+  const { sources, boundary, resourcePolicy, conditions } = asked;
   const { accountId } = caller;
   const work = new MatchingWork();
   const principal = {
     ...(asked.caller ?? userCaller(accountId, "simulation", [])),
     policies: sources.map(({ document }) => document),
+    ...(boundary && { permissionsBoundary: boundary.document }),
   };
   // Nobody in particular has neither a name nor an ARN.
   const unnamed = asked.caller === undefined ? namesOfPrincipals.map((key) => [key, []] as const) : [];
   const context = new Map([...unnamed, ...conditions]);
-  const statementOf = statementFinder(sources, resourcePolicy?.document);
+  const statementOf = statementFinder(sources, boundary, resourcePolicy?.document);
   return (action: string, resource: string) => {
     work.grow(stepsOfDecision);
     const { spelling, everything } = namesOf(action);
@@ -193,8 +202,15 @@ const decider = ({ app, caller }: Context, asked: Asked) => {
       evalResourceDecision: decision,
       matchedStatements: matched.map(statementOf),
       missingContextValues: [...missingKeys],
+      ...(boundary && { permissionsBoundaryDecisionDetail: boundaryDetail(allows, denies) }),
     };
   };
+};
+
+/** What the boundary by itself says of the request. */
+const boundaryDetail = (allows: readonly StatementPlace[], denies: readonly StatementPlace[]) => {
+  const isOfBoundary = ({ side }: StatementPlace): boolean => side === "boundary";
+  return { allowedByPermissionsBoundary: allows.some(isOfBoundary) && !denies.some(isOfBoundary) };
 };
 
 const namesOfPrincipals = ["aws:PrincipalArn", "aws:PrincipalType", "aws:username"];
@@ -212,12 +228,19 @@ const evaluationResult = (action: string, results: readonly Result[], isNamed: b
     evalDecision: worst?.evalResourceDecision ?? "implicitDeny",
     matchedStatements: worst?.matchedStatements ?? [],
     missingContextValues: [...new Set(results.flatMap(({ missingContextValues }) => missingContextValues))].toSorted(),
+    ...(results.length === 1 && worst?.permissionsBoundaryDecisionDetail !== undefined
+      ? { permissionsBoundaryDecisionDetail: worst.permissionsBoundaryDecisionDetail }
+      : {}),
     resourceSpecificResults: isNamed ? [...results] : [],
   };
 };
 
 /** Finds where statements stand; each text is read when a statement of it is first asked for. */
-const statementFinder = (sources: readonly PolicySource[], resourcePolicy: string | undefined) => {
+const statementFinder = (
+  sources: readonly PolicySource[],
+  boundary: PolicySource | undefined,
+  resourcePolicy: string | undefined,
+) => {
   const known = new Map<string, readonly StatementRange[]>();
   const rangesOf = (document: string): readonly StatementRange[] => {
     const found = known.get(document) ?? statementRanges(document);
@@ -225,7 +248,8 @@ const statementFinder = (sources: readonly PolicySource[], resourcePolicy: strin
     return found;
   };
   return ({ side, policy, statement }: StatementPlace) => {
-    const source = side === "resource" ? { id: "ResourcePolicy", document: resourcePolicy ?? "" } : sources[policy];
+    const ofResource = { id: "ResourcePolicy", document: resourcePolicy ?? "" };
+    const source = side === "resource" ? ofResource : side === "boundary" ? boundary : sources[policy];
     const range = source && rangesOf(source.document)[statement];
     return {
       sourcePolicyId: source?.id ?? "",

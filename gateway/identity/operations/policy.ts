@@ -45,7 +45,7 @@ export const createPolicy = async (request: CreatePolicyRequest, { app, caller }
     const record = { ...policy, defaultVersion: added.number };
     return {
       changes: [{ kind: "policy", name: name.toLowerCase(), record }],
-      result: { policy: { ...policyMessage(accountId, record, 0), tags: tagList(record.tags) } },
+      result: { policy: { ...policyMessage(accountId, record, unused), tags: tagList(record.tags) } },
     };
   });
 };
@@ -54,39 +54,48 @@ export const createPolicy = async (request: CreatePolicyRequest, { app, caller }
 export const getPolicy = async ({ policyArn = "" }: GetPolicyRequest, { app, caller }: Context) => {
   const state = app.identities.state(caller.accountId);
   const record = policyByArn(caller.accountId, state, policyArn);
-  const attachments = attachmentsOf(record, state);
-  return { policy: { ...policyMessage(caller.accountId, record, attachments), tags: tagList(record.tags) } };
+  return {
+    policy: { ...policyMessage(caller.accountId, record, usesOf(record, state)), tags: tagList(record.tags) },
+  };
 };
 
 /** Lists the managed policies of the account, and the common ones. */
 export const listPolicies = async (request: ListPoliciesRequest, context: Context) => {
   const { accountId } = context.caller;
   const state = context.app.identities.state(accountId);
-  const { pathPrefix, scope, onlyAttached = false } = request;
+  const { pathPrefix, scope, onlyAttached = false, policyUsageFilter } = request;
   const common = scope === "Local" ? [] : commonPolicies.values();
   const own = scope === "AWS" ? [] : state.policy.values();
-  const attachments = allAttachments(state);
+  const uses = allUses(state);
+  const isListed = ({ attachments, boundaries }: PolicyUses): boolean =>
+    (!onlyAttached || attachments > 0) &&
+    (policyUsageFilter !== "PermissionsPolicy" || attachments > 0) &&
+    (policyUsageFilter !== "PermissionsBoundary" || boundaries > 0);
   const all = [...common, ...own]
     .filter(({ path }) => path.startsWith(pathPrefix ?? ""))
-    .map((record) => policyMessage(accountId, record, attachments.get(referenceTo(record)) ?? 0))
-    .filter(({ attachmentCount }) => !onlyAttached || attachmentCount > 0);
-  const filters = [pathPrefix, scope, String(onlyAttached)];
+    .map((record) => ({ record, used: uses.get(referenceTo(record)) ?? unused }))
+    .filter(({ used }) => isListed(used))
+    .map(({ record, used }) => policyMessage(accountId, record, used));
+  const filters = [pathPrefix, scope, String(onlyAttached), policyUsageFilter];
   const { items, ...page } = pageOf(context, request, all, ({ policyName, arn }) => `${policyName} ${arn}`, filters);
   return { policies: [...items], ...page };
 };
 
-/** Lists what a managed policy is attached to. Refuses: NO_SUCH_ENTITY. */
+/** Lists what a managed policy is attached to, and what it is the boundary of. Refuses: NO_SUCH_ENTITY. */
 export const listEntitiesForPolicy = async (request: ListEntitiesForPolicyRequest, context: Context) => {
   const { accountId } = context.caller;
   const { policyArn = "", entityFilter, pathPrefix = "", policyUsageFilter } = request;
   const state = context.app.identities.state(accountId);
   const reference = referenceTo(policyByArn(accountId, state, policyArn));
+  const isMeant = (holder: Holder): boolean =>
+    (policyUsageFilter !== "PermissionsBoundary" && hasAttached(holder, reference)) ||
+    (policyUsageFilter !== "PermissionsPolicy" && hasBoundary(holder, reference));
   const all = (["Group", "User", "Role"] as const).flatMap((kind) =>
-    policyUsageFilter === "PermissionsBoundary" || (entityFilter ?? kind) !== kind
-      ? []
-      : attachedTo<Holder>(holdersOf(state)[kind], reference)
-          .filter(({ path }) => path.startsWith(pathPrefix))
-          .map((holder) => ({ kind, name: holder.name, id: holder.id })),
+    (entityFilter ?? kind) === kind
+      ? (holdersOf(state)[kind] as readonly Holder[])
+          .filter((holder) => isMeant(holder) && holder.path.startsWith(pathPrefix))
+          .map((holder) => ({ kind, name: holder.name, id: holder.id }))
+      : [],
   );
   const positions = { Group: 0, User: 1, Role: 2 };
   const filters = [policyArn, entityFilter, pathPrefix, policyUsageFilter];
@@ -105,7 +114,9 @@ export const listEntitiesForPolicy = async (request: ListEntitiesForPolicyReques
 export const deletePolicy = async ({ policyArn = "" }: DeletePolicyRequest, { app, caller }: Context) =>
   app.identities.change(caller.accountId, (state) => {
     const record = policyByArn(caller.accountId, state, policyArn);
-    if (attachmentsOf(record, state) > 0) throw conflict("detach the policy from all entities");
+    const { attachments, boundaries } = usesOf(record, state);
+    if (attachments > 0) throw conflict("detach the policy from all entities");
+    if (boundaries > 0) throw conflict("remove the permissions boundary from all entities");
     if (record.versions.length > 1) throw conflict("delete all versions of the policy but the default one");
     return { changes: [{ kind: "policy", name: record.name.toLowerCase(), record: undefined }], result: {} };
   });
@@ -126,27 +137,55 @@ const holdersOf = ({ user, group, role }: AccountState) => ({
   Role: [...role.values()],
 });
 
-const attachedTo = <H extends Holder>(holders: readonly H[], reference: string): H[] =>
-  holders.filter((holder) => heldBy(holder).attached.includes(reference));
+const hasAttached = (holder: Holder, reference: string): boolean => heldBy(holder).attached.includes(reference);
 
-const attachmentsOf = (policy: PolicyRecord, state: AccountState): number =>
-  attachedTo<Holder>(Object.values(holdersOf(state)).flat(), referenceTo(policy)).length;
+const hasBoundary = (holder: Holder, reference: string): boolean =>
+  "permissionsBoundary" in holder && holder.permissionsBoundary === reference;
 
-/** How many holders have each policy attached, by the references to them, counted in one pass. */
-export const allAttachments = (state: AccountState): ReadonlyMap<string, number> => {
-  const counts = new Map<string, number>();
-  for (const holder of Object.values(holdersOf(state)).flat())
-    for (const reference of heldBy(holder).attached) counts.set(reference, (counts.get(reference) ?? 0) + 1);
-  return counts;
+/** How many users, groups and roles have a policy attached, and of how many users and roles it is the boundary. */
+export interface PolicyUses {
+  readonly attachments: number;
+  readonly boundaries: number;
+}
+
+export const unused: PolicyUses = { attachments: 0, boundaries: 0 };
+
+const usesOf = (policy: PolicyRecord, state: AccountState): PolicyUses => {
+  const reference = referenceTo(policy);
+  const holders: readonly Holder[] = Object.values(holdersOf(state)).flat();
+  return {
+    attachments: holders.filter((holder) => hasAttached(holder, reference)).length,
+    boundaries: holders.filter((holder) => hasBoundary(holder, reference)).length,
+  };
 };
 
-export const policyMessage = (accountId: string, record: PolicyRecord, attachmentCount: number) => ({
+/** The uses of each policy by the references to them, counted in one pass. A policy without any is not among them. */
+export const allUses = (state: AccountState): ReadonlyMap<string, PolicyUses> => {
+  const uses = new Map<string, PolicyUses>();
+  const count = (reference: string, counted: PolicyUses): void => {
+    const { attachments, boundaries } = uses.get(reference) ?? unused;
+    uses.set(reference, {
+      attachments: attachments + counted.attachments,
+      boundaries: boundaries + counted.boundaries,
+    });
+  };
+  const holders: readonly Holder[] = Object.values(holdersOf(state)).flat();
+  for (const holder of holders) {
+    for (const reference of heldBy(holder).attached) count(reference, { attachments: 1, boundaries: 0 });
+    const boundary = "permissionsBoundary" in holder ? holder.permissionsBoundary : undefined;
+    if (boundary !== undefined) count(boundary, { attachments: 0, boundaries: 1 });
+  }
+  return uses;
+};
+
+export const policyMessage = (accountId: string, record: PolicyRecord, { attachments, boundaries }: PolicyUses) => ({
   policyName: record.name,
   policyId: record.id,
   arn: policyArnOf(accountId, record),
   path: record.path,
   defaultVersionId: versionId({ number: record.defaultVersion }),
-  attachmentCount,
+  attachmentCount: attachments,
+  permissionsBoundaryUsageCount: boundaries,
   isAttachable: true,
   ...(record.description === undefined ? {} : { description: record.description }),
   createDate: timestampFromMs(Number(record.createdMs)),

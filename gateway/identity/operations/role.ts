@@ -17,9 +17,11 @@ import type { Role } from "../../../services/kit/accounts/accounts.ts";
 import { entityArn, namedWithPath, pathNameOfArn } from "../../../services/kit/accounts/entity-arn.ts";
 import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
 import type { Context } from "../application.ts";
+import { boundaryMember } from "../domain/boundaries.ts";
 import { charactersOf, trustDocument } from "../domain/documents.ts";
 import {
   assertFree,
+  boundaryReference,
   conflict,
   exceeded,
   findDeclaredRole,
@@ -27,7 +29,6 @@ import {
   heldBy,
   noSuch,
   profilesOfRole,
-  refuseBoundary,
   withTags,
 } from "../domain/entities.ts";
 import { limits } from "../limits.ts";
@@ -39,16 +40,16 @@ const secondsDefault = 3_600;
 type RoleTagsRequest = Message & { readonly roleName?: string };
 
 /**
- * Creates a role. Refuses, in this order: INVALID_VALUE of a boundary, MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS,
- * INVALID_VALUE.
+ * Creates a role. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS, LIMIT_EXCEEDED,
+ * NO_SUCH_ENTITY of the boundary, INVALID_VALUE.
  */
 export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
   const { roleName: name = "", path = "/", assumeRolePolicyDocument = "", description, maxSessionDuration } = request;
   const { accountId } = caller;
-  refuseBoundary(request);
   const trustPolicy = checkedTrust(assumeRolePolicyDocument);
   return app.identities.change(accountId, (state) => {
     assertFree(app.accounts, accountId, state, "role", name, limits.rolesMax);
+    const permissionsBoundary = boundaryReference(accountId, state, request);
     const record = create(RoleRecordSchema, {
       name,
       path,
@@ -59,15 +60,23 @@ export const createRole = async (request: CreateRoleRequest, { app, caller }: Co
       ...(description === undefined ? {} : { description }),
       sessionSecondsMax: maxSessionDuration ?? secondsDefault,
       tags: withTags({}, request.tags),
+      ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
     });
-    return { changes: [put(record)], result: { role: storedRole(accountId, record) } };
+    const role = { ...storedRole(accountId, record), ...boundaryMember(accountId, state, record) };
+    return { changes: [put(record)], result: { role } };
   });
 };
 
-/** Returns a role. Refuses: NO_SUCH_ENTITY. */
-export const getRole = async ({ roleName = "" }: GetRoleRequest, context: Context) => ({
-  role: roleMessage(context, roleName),
-});
+/** Returns a role with its boundary. Refuses: NO_SUCH_ENTITY. */
+export const getRole = async ({ roleName = "" }: GetRoleRequest, context: Context) => {
+  const { app, caller } = context;
+  const { accountId } = caller;
+  const role = roleMessage(context, roleName);
+  const state = app.identities.state(accountId);
+  const record = state.role.get(roleName.toLowerCase());
+  const isDeclared = findDeclaredRole(app.accounts, accountId, roleName) !== undefined;
+  return { role: { ...role, ...(isDeclared || record === undefined ? {} : boundaryMember(accountId, state, record)) } };
+};
 
 /** Lists the roles of the account. */
 export const listRoles = async (request: ListRolesRequest, context: Context) => {
@@ -94,7 +103,9 @@ export const updateRoleDescription = async (
   context: Context,
 ) => {
   const role = await changeRole(context, roleName, (former) => ({ ...former, description }));
-  return { role: storedRole(context.caller.accountId, role) };
+  const { accountId } = context.caller;
+  const boundary = boundaryMember(accountId, context.app.identities.state(accountId), role);
+  return { role: { ...storedRole(accountId, role), ...boundary } };
 };
 
 /**
@@ -166,6 +177,7 @@ export const allRoles = ({ app, caller: { accountId } }: Context) => {
   return { declared, stored: stored.map(([, record]) => record) };
 };
 
+/** A role as listings have it: without its boundary. */
 export const storedRole = (accountId: string, record: RoleRecord) => ({
   path: record.path,
   roleName: record.name,

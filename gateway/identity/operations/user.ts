@@ -18,15 +18,16 @@ import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/p
 import { callersOwnUser } from "../access/caller-user.ts";
 import type { Context } from "../application.ts";
 import type { Change } from "../domain/account-state.ts";
+import { boundaryMember } from "../domain/boundaries.ts";
 import {
   assertFree,
+  boundaryReference,
   conflict,
   findDeclaredUser,
   getChangeable,
   getRecord,
   heldBy,
   noSuch,
-  refuseBoundary,
   withTags,
 } from "../domain/entities.ts";
 import { limits } from "../limits.ts";
@@ -36,14 +37,16 @@ import { tagList, tagOperations } from "./tags.ts";
 type UserMessage = MessageInitShape<typeof UserSchema>;
 type UserTagsRequest = Message & { readonly userName?: string };
 
-/** Creates a user. Refuses, in this order: INVALID_VALUE (a boundary), ENTITY_EXISTS, LIMIT_EXCEEDED, INVALID_VALUE. */
+/**
+ * Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED, NO_SUCH_ENTITY of the boundary, INVALID_VALUE.
+ */
 export const createUser = async (request: CreateUserRequest, context: Context) => {
-  refuseBoundary(request);
   const { userName: name = "", path = "/", tags } = request;
   const { app, caller } = context;
   const { accountId } = caller;
   return app.identities.change(accountId, (state) => {
     assertFree(app.accounts, accountId, state, "user", name, limits.usersMax);
+    const permissionsBoundary = boundaryReference(accountId, state, request);
     const id = `AIDA${app.ids.token(17, idAlphabet)}`;
     const record = create(UserRecordSchema, {
       name,
@@ -52,8 +55,10 @@ export const createUser = async (request: CreateUserRequest, context: Context) =
       createdMs: BigInt(app.clock.now()),
       policies: {},
       tags: withTags({}, tags),
+      ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
     });
-    return { changes: [put(record)], result: { user: storedUser(accountId, record) } };
+    const user = { ...storedUser(accountId, record), ...boundaryMember(accountId, state, record) };
+    return { changes: [put(record)], result: { user } };
   });
 };
 
@@ -121,11 +126,13 @@ export const userTags = tagOperations({
 
 const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });
 
-/** A user, also one that is declared. Throws NO_SUCH_ENTITY. */
+/** A user with its boundary, also one that is declared. Throws NO_SUCH_ENTITY. */
 export const userMessage = ({ app, caller: { accountId } }: Context, name: string) => {
   const declared = findDeclaredUser(app.accounts, accountId, name);
   if (declared !== undefined) return declaredUser(accountId, declared);
-  return storedUser(accountId, getRecord(app.identities.state(accountId), "user", name));
+  const state = app.identities.state(accountId);
+  const record = getRecord(state, "user", name);
+  return { ...storedUser(accountId, record), ...boundaryMember(accountId, state, record) };
 };
 
 /** The users of the account; a declared one hides a stored one of its name. */
@@ -136,6 +143,7 @@ export const allUsers = ({ app, caller: { accountId } }: Context) => {
   return { declared, stored: stored.map(([, record]) => record) };
 };
 
+/** A user as listings have it: without its boundary. */
 export const storedUser = (accountId: string, record: UserRecord) =>
   ({
     path: record.path,

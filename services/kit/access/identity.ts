@@ -12,8 +12,8 @@ const known = new WeakMap<readonly string[], readonly Policy[] | "unreadable">()
 /** The policies of callers as one text in lower case, and the keys that were looked for in it. */
 const lowered = new WeakMap<readonly string[], { readonly text: string; readonly asked: Map<string, boolean> }>();
 
-/** A caller's own policies: those of its identity, and those that narrow its session. */
-export type CallerPolicies = Pick<PolicySet, "identity" | "session">;
+/** A caller's own policies: those of its identity, its boundary, and those that narrow its session. */
+export type CallerPolicies = Pick<PolicySet, "identity" | "boundary" | "session">;
 
 const none: CallerPolicies = { identity: [] };
 
@@ -24,12 +24,14 @@ const none: CallerPolicies = { identity: [] };
  */
 export const callerPoliciesOf = (caller: Caller): CallerPolicies | undefined => {
   if (caller.isAnonymous) return none;
-  const { isPreauthorized, isRoot, policies, sessionPolicies } = caller;
+  const { isPreauthorized, isRoot, policies, permissionsBoundary, sessionPolicies } = caller;
   if (isPreauthorized === true) return none;
+  const boundary = permissionsBoundary === undefined ? undefined : parseAll([permissionsBoundary]);
   const session = sessionPolicies && readAll(sessionPolicies);
   const identity = isRoot ? none.identity : readAll(policies);
-  if (identity === "unreadable" || session === "unreadable") return undefined;
-  return session === undefined ? { identity } : { identity, session };
+  if (identity === "unreadable" || boundary === "unreadable" || session === "unreadable") return undefined;
+  if (boundary === undefined) return session === undefined ? { identity } : { identity, session };
+  return session === undefined ? { identity, boundary } : { identity, boundary, session };
 };
 
 /**
@@ -39,6 +41,7 @@ export const callerPoliciesOf = (caller: Caller): CallerPolicies | undefined => 
 export const asksFor = (key: string, caller: Caller, ...policyTexts: readonly (string | undefined)[]): boolean => {
   return (
     asks(caller.policies, key) ||
+    caller.permissionsBoundary?.toLowerCase().includes(key) === true ||
     (caller.sessionPolicies !== undefined && asks(caller.sessionPolicies, key)) ||
     policyTexts.some((text) => text?.toLowerCase().includes(key) === true)
   );

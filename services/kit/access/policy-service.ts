@@ -125,8 +125,15 @@ const refuseUnlessAllowed = (
   if (!evaluate(asked, { ...own, resource: [] }, app.rules.spelling).isAllowed) throw denied();
 };
 
-/** Whose request it is. Throws NOT_FOUND, INVALID_ARGUMENT. */
-const principalOf = (
+/** Whose request it is, with the boundary that the request has in place of its own. Throws as `ownPrincipalOf`. */
+const principalOf = (request: SimulatePolicyRequest, named: NamedPrincipal | undefined, context: Context): Caller => {
+  const principal = ownPrincipalOf(request, named, context);
+  const { permissionsBoundary } = request;
+  return permissionsBoundary === undefined ? principal : { ...principal, permissionsBoundary };
+};
+
+/** Throws NOT_FOUND, INVALID_ARGUMENT. */
+const ownPrincipalOf = (
   { identityPolicies, sessionPolicies }: SimulatePolicyRequest,
   named: NamedPrincipal | undefined,
   { app, caller }: Context,
@@ -150,7 +157,9 @@ const principalOf = (
       Code.NotFound,
       "There is no such principal; its name has its path, as in its ARN. Its policies can be given.",
     );
-  return named.withPolicies(declared.policies, session, roleName);
+  const { policies, permissionsBoundary } = declared;
+  const principal = named.withPolicies(policies, session, roleName);
+  return permissionsBoundary === undefined ? principal : { ...principal, permissionsBoundary };
 };
 
 /** The resource's side. The policies of another account's resource are not read. */
@@ -208,6 +217,7 @@ const denied = (): ProtocolError =>
 const reasons = {
   "explicit-deny": Reason.EXPLICIT_DENY,
   "no-allow": Reason.NO_ALLOW,
+  "no-boundary-allow": Reason.NO_BOUNDARY_ALLOW,
   "no-session-allow": Reason.NO_SESSION_ALLOW,
   "unreadable-policy": Reason.UNREADABLE_POLICY,
   "too-costly": Reason.TOO_COSTLY,
@@ -220,6 +230,7 @@ const reasons = {
 
 const sides = {
   identity: PolicySide.IDENTITY,
+  boundary: PolicySide.BOUNDARY,
   session: PolicySide.SESSION,
   resource: PolicySide.RESOURCE,
 } as const;

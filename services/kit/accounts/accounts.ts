@@ -27,6 +27,8 @@ export interface User {
   readonly name: string;
   /** Identity policies, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** The document of its permissions boundary. Unset: it has none, as every declared one. */
+  readonly permissionsBoundary?: string;
   /** Unset: none. */
   readonly tags?: Readonly<Record<string, string>>;
   /** The unique id. Unset: derived from the ARN, so that another user of the same name has the same. */
@@ -43,6 +45,8 @@ export interface Role {
   readonly trustPolicy: Policy;
   /** What its sessions may do, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** The document of its permissions boundary. Unset: it has none, as every declared one. */
+  readonly permissionsBoundary?: string;
   /** Unset: none. */
   readonly tags?: Readonly<Record<string, string>>;
   /** The longest session in seconds. Unset: 3600. */

@@ -48,8 +48,9 @@ const anyPartition: PolicySpelling = {
  * Assumes a role. An explicit deny on either side refuses. The role's trust policy must allow the principal, also the
  * root of its own account. That is enough for a service, for a root, and for a principal of the same account that the
  * trust policy names itself; every other principal, also one that it names only by its account, needs an identity
- * policy that allows `sts:AssumeRole` on the role. Policies that limit the principal's own session must allow it, too.
- * The session has the role's policies and none of the principal's. Throws an Error for a session name of another form.
+ * policy that allows `sts:AssumeRole` on the role. A permissions boundary of the principal must allow it, too, unless
+ * the trust policy names the principal by its own ARN, and so must policies that limit its session. The session has the
+ * role's policies and boundary and none of the principal's. Throws an Error for a session name of another form.
  */
 export const assumeRole = (
   accounts: RoleDirectory,
@@ -117,19 +118,29 @@ const principalRefusal = (
   const conditions = new Map([...principalConditions(accounts, principal), ...sessionConditions]);
   const requests = actions.map((each) => requestOf(role, requesterOf(accounts, principal), conditions, each));
   const identity = principal.policies.map(parsed);
+  const { permissionsBoundary } = principal;
+  const boundary = permissionsBoundary === undefined ? undefined : [parsed(permissionsBoundary)];
   const ofSession = principal.sessionPolicies?.map(parsed);
   const work = new MatchingWork();
-  const all = [role.trustPolicy, ...identity, ...(ofSession ?? [])];
+  const all = [role.trustPolicy, ...identity, ...(boundary ?? []), ...(ofSession ?? [])];
   if (requests.some((request) => hasStatement("Deny", request, all, work))) return "denied";
   const isTrusted = (request: PolicyRequest): boolean => hasStatement("Allow", request, [role.trustPolicy], work);
   if (principal.isAnonymous || !requests.every(isTrusted)) return "not-trusted";
   if (ofSession !== undefined && !requests.every((request) => hasStatement("Allow", request, ofSession, work)))
     return "not-allowed";
-  const trustsItself = [withoutAccounts(role.trustPolicy)];
-  const mayAct = (request: PolicyRequest): boolean =>
-    principal.isRoot ||
-    (principal.accountId === role.accountId && hasStatement("Allow", request, trustsItself, work)) ||
-    hasStatement("Allow", request, identity, work);
+  const isOfAccount = principal.accountId === role.accountId;
+  const ownArn = inPublicPartition(principal.principalArn);
+  const trustsItself = isOfAccount ? [trustOf(role.trustPolicy, () => true)] : [];
+  const trustsByOwnArn =
+    isOfAccount && boundary !== undefined
+      ? [trustOf(role.trustPolicy, (named) => inPublicPartition(named) === ownArn)]
+      : [];
+  const mayAct = (request: PolicyRequest): boolean => {
+    if (principal.isRoot) return true;
+    const isLimited = boundary !== undefined && !hasStatement("Allow", request, boundary, work);
+    const enough = isLimited ? trustsByOwnArn : [...trustsItself, ...identity];
+    return hasStatement("Allow", request, enough, work);
+  };
   return requests.every(mayAct) ? undefined : "not-allowed";
 };
 
@@ -164,12 +175,12 @@ const nobody: Requester = { accountId: "", principalArn: "", isRoot: false, isAn
 
 const serviceRequester = (serviceName: string): Requester => ({ ...nobody, serviceName });
 
-/** The part of the policy that names single principals. */
-const withoutAccounts = (policy: Policy): Policy => ({
+/** The part of the policy that names single principals, those by whose ARNs it counts. */
+const trustOf = (policy: Policy, names: (principalArn: string) => boolean): Policy => ({
   ...policy,
   statements: policy.statements.flatMap((statement) => {
     if (statement.principal?.isNegated !== false) return [];
-    const entries = statement.principal.entries.filter(({ kind }) => kind === "arn");
+    const entries = statement.principal.entries.filter(({ kind, value }) => kind === "arn" && names(value));
     return [{ ...statement, principal: { isNegated: false, entries } }];
   }),
 });
@@ -178,6 +189,7 @@ const sessionOf = (accounts: RoleDirectory, role: Role, sessionName: string): Ca
   if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
   return {
     ...roleCaller(role.accountId, pathNameOfArn(role.arn), sessionName, role.policies),
+    ...(role.permissionsBoundary === undefined ? {} : { permissionsBoundary: role.permissionsBoundary }),
     canonicalUserId: accounts.canonicalUserId(role.accountId),
     ...(role.tags === undefined ? {} : { principalTags: role.tags }),
   };

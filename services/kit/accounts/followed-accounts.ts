@@ -16,7 +16,7 @@ import { parseArn } from "../arn/arn.ts";
 import { defaultAccountId } from "../identity/access-keys.ts";
 import { rootCaller } from "../identity/caller.ts";
 import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
-import { policiesDigest } from "../identity/identity-policies.ts";
+import { boundedPoliciesOf, policiesDigest } from "../identity/identity-policies.ts";
 import type { Minter } from "../identity/tokens.ts";
 import type { Logger } from "../log/log.ts";
 import { PolicyError } from "../policy/document.ts";
@@ -169,10 +169,11 @@ const arnOf = (role: DirectoryRole): string => entityArn(role.accountId, "role",
 
 /** Undefined for a role whose trust policy cannot be read, for example one of a later version: nobody may assume it. */
 const roleOf = (role: DirectoryRole, log: Logger): Role | undefined => {
-  const { accountId, name, id, policies, tags } = role;
+  const { accountId, name, id, tags } = role;
+  const own = boundedPoliciesOf(role.boundedPolicies) ?? { policies: role.policies };
   try {
     const trustPolicy = parseTrustPolicy(role.trustPolicy);
-    return { accountId, name, arn: arnOf(role), id, trustPolicy, policies, tags };
+    return { accountId, name, arn: arnOf(role), id, trustPolicy, ...own, tags };
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     log.error({ err: error, role: arnOf(role) }, "the trust policy of a role cannot be read; nobody may assume it");

@@ -12,6 +12,8 @@ export interface AccessKey {
   readonly user?: string;
   /** The user's identity policies, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** The document of the user's permissions boundary. Unset: it has none. */
+  readonly permissionsBoundary?: string;
   /** The account's canonical id, if known. */
   readonly canonicalUserId?: string;
   /** The tags of the key's user. Unset: none. */
@@ -43,8 +45,9 @@ export const callerOf = (key: AccessKey): Caller => ({
   accessKeyId: key.accessKeyId,
 });
 
-const lastingPrincipal = ({ accountId, user, policies, tags }: AccessKey): Caller => ({
+const lastingPrincipal = ({ accountId, user, policies, permissionsBoundary, tags }: AccessKey): Caller => ({
   ...(user === undefined ? rootCaller(accountId) : userCaller(accountId, user, policies)),
+  ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
   ...(tags === undefined ? {} : { principalTags: tags }),
 });
 

@@ -24,6 +24,11 @@ export interface Caller extends RequestFacts {
   readonly isAnonymous: boolean;
   /** Identity policies as JSON documents, verbatim. */
   readonly policies: readonly string[];
+  /**
+   * The document of the permissions boundary of the user or role: its policies allow nothing that the boundary does not
+   * allow as well. Unset: it has none. A root has none.
+   */
+  readonly permissionsBoundary?: string;
   /** The process that signed the caller's token; empty until a token was verified. */
   readonly issuer: string;
   /** The account's canonical id; absent if the issuer does not know it. */

@@ -29,6 +29,34 @@ export const parseIdentityPolicy = (text: string): Policy => {
   return policy;
 };
 
+/** What a principal may do by itself: its policies, and the document of its permissions boundary if it has one. */
+export interface OwnPolicies {
+  readonly policies: readonly string[];
+  readonly permissionsBoundary?: string;
+}
+
+/**
+ * The one list by which a principal's policies are carried or named: them, after its boundary if it has one. Which of
+ * both it is the list does not say. The same list for the same policies and boundary.
+ */
+export const carriedPoliciesOf = ({ policies, permissionsBoundary }: OwnPolicies): readonly string[] => {
+  if (permissionsBoundary === undefined) return policies;
+  let bounded = boundedLists.get(policies);
+  if (bounded?.[0] !== permissionsBoundary) {
+    bounded = [permissionsBoundary, ...policies];
+    boundedLists.set(policies, bounded);
+  }
+  return bounded;
+};
+
+/** The reverse of `carriedPoliciesOf` for a principal with a boundary; undefined for a list without one. */
+export const boundedPoliciesOf = (carried: readonly string[]): Required<OwnPolicies> | undefined => {
+  const [permissionsBoundary, ...policies] = carried;
+  return permissionsBoundary === undefined ? undefined : { policies, permissionsBoundary };
+};
+
+const boundedLists = new WeakMap<readonly string[], readonly string[]>();
+
 /** True if the policies together are too large for a token. */
 export const areTooLargeToCarry = (policies: readonly string[]): boolean => factsOf(policies).isLarge;
 

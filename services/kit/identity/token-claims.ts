@@ -4,7 +4,15 @@ import type { AuthType, Caller, SignatureVersion } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
 import type { CallingService } from "./calling-service.ts";
 import { readCallingService } from "./calling-service.ts";
-import { areTooLargeToCarry, packPolicies, policiesDigest, unpackPolicies } from "./identity-policies.ts";
+import type { OwnPolicies } from "./identity-policies.ts";
+import {
+  areTooLargeToCarry,
+  boundedPoliciesOf,
+  carriedPoliciesOf,
+  packPolicies,
+  policiesDigest,
+  unpackPolicies,
+} from "./identity-policies.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
 /** The claims of a token about its caller. */
@@ -15,10 +23,16 @@ interface CallerClaims {
   readonly federated_by?: string;
   readonly root: boolean;
   readonly anonymous: boolean;
-  /** Exactly one of these three is present, so that a reader of only some of them refuses the others. */
+  /**
+   * Exactly one of these six is present, so that a reader of only some of them refuses the others. The last three are
+   * of a principal with a permissions boundary, which is the first of the list.
+   */
   readonly policies?: readonly string[];
   readonly policies_packed?: string;
   readonly policies_digest?: string;
+  readonly bounded_policies?: readonly string[];
+  readonly bounded_policies_packed?: string;
+  readonly bounded_policies_digest?: string;
   readonly canonical_user_id?: string;
   readonly preauthorized?: boolean;
   readonly access_key_id?: string;
@@ -48,7 +62,7 @@ export const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.federatedBy === undefined ? {} : { federated_by: caller.federatedBy }),
   root: caller.isRoot,
   anonymous: caller.isAnonymous,
-  ...policyClaims(caller.policies),
+  ...policyClaims(caller),
   ...(caller.canonicalUserId === undefined ? {} : { canonical_user_id: caller.canonicalUserId }),
   ...(caller.isPreauthorized === true ? { preauthorized: true } : {}),
   ...(caller.accessKeyId === undefined ? {} : { access_key_id: caller.accessKeyId }),
@@ -67,12 +81,19 @@ export const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.service === undefined ? {} : { service: caller.service }),
 });
 
-const policyClaims = (
-  policies: readonly string[],
-): Pick<CallerClaims, "policies" | "policies_packed" | "policies_digest"> => {
-  if (areTooLargeToCarry(policies)) return { policies_digest: policiesDigest(policies) };
-  const packed = packPolicies(policies);
-  return packed === undefined ? { policies } : { policies_packed: packed };
+type PolicyClaims = Pick<CallerClaims, "policies" | "policies_packed" | "policies_digest">;
+type BoundedClaims = Pick<CallerClaims, "bounded_policies" | "bounded_policies_packed" | "bounded_policies_digest">;
+
+const policyClaims = (caller: Caller): PolicyClaims | BoundedClaims => {
+  const all = carriedPoliciesOf(caller);
+  const isBounded = caller.permissionsBoundary !== undefined;
+  if (areTooLargeToCarry(all)) {
+    const digest = policiesDigest(all);
+    return isBounded ? { bounded_policies_digest: digest } : { policies_digest: digest };
+  }
+  const packed = packPolicies(all);
+  if (packed === undefined) return isBounded ? { bounded_policies: all } : { policies: all };
+  return isBounded ? { bounded_policies_packed: packed } : { policies_packed: packed };
 };
 
 const sessionPolicyClaims = (
@@ -83,10 +104,11 @@ const sessionPolicyClaims = (
 };
 
 /**
- * The caller of a token with these policies. A signed token may come from a version that writes other claims, so their
- * shapes are checked. Throws UnauthenticatedError.
+ * The caller of a token with these policies and this boundary. A signed token may come from a version that writes other
+ * claims, so their shapes are checked. Throws UnauthenticatedError.
  */
-export const fromClaims = (payload: JWTPayload, issuer: string, policies: readonly string[]): Caller => {
+export const fromClaims = (payload: JWTPayload, issuer: string, own: OwnPolicies): Caller => {
+  const { policies, permissionsBoundary } = own;
   const { sub, account, root, anonymous, preauthorized, token_borne: isTokenBorne } = payload;
   const {
     role_path: rolePath,
@@ -111,7 +133,9 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
   const service = readCallingService(payload["service"]);
   const isNobodys = account === "" && !root && sub === (service?.name ?? "") && anonymous === (service === undefined);
   const isConsistent = anonymous || service !== undefined ? isNobodys : isAccountId(account) && sub !== "";
-  if (!isConsistent || (service !== undefined && policies.length > 0)) throw new UnauthenticatedError("malformed");
+  const isLimitedOnly = permissionsBoundary !== undefined && (anonymous || root);
+  if (!isConsistent || isLimitedOnly || (service !== undefined && carriedPoliciesOf(own).length > 0))
+    throw new UnauthenticatedError("malformed");
   return {
     accountId: account,
     principalArn: sub,
@@ -119,6 +143,7 @@ export const fromClaims = (payload: JWTPayload, issuer: string, policies: readon
     isAnonymous: anonymous,
     policies,
     issuer,
+    ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
     ...(rolePath === undefined ? {} : { rolePath }),
     ...(federatedBy === undefined ? {} : { federatedBy }),
     ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
@@ -185,8 +210,8 @@ const sessionOf = (payload: JWTPayload): SessionMembers => {
 };
 
 /**
- * Finds a list of identity policies by its digest; the token names the principal that has it by its ARN. What it
- * throws is the refusal of the token, which is not kept.
+ * Finds a list of identity policies, after a boundary if there is one, by its digest; the token names the principal
+ * that has it by its ARN. What it throws is the refusal of the token, which is not kept.
  */
 export type FindPolicies = (
   digest: string,
@@ -194,18 +219,36 @@ export type FindPolicies = (
 ) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
 
 /**
- * The identity policies of a token. Refuses a caller whose policies are not found: with fewer policies it might be
- * denied less. Throws UnauthenticatedError.
+ * The identity policies of a token, and its boundary. Refuses a caller whose policies are not found: with fewer
+ * policies it might be denied less. Throws UnauthenticatedError.
  */
-export const policiesOf = async (
-  payload: JWTPayload,
+export const policiesOf = async (payload: JWTPayload, findPolicies: FindPolicies | undefined): Promise<OwnPolicies> => {
+  const { sub, federated_by: principalArn = sub } = payload;
+  const { policies: plain, policies_packed: packed, policies_digest: digest } = payload;
+  const bounded = boundedClaims.map((name) => payload[name]);
+  const isBounded = bounded.some((claim) => claim !== undefined);
+  if (isBounded && [plain, packed, digest].some((claim) => claim !== undefined))
+    throw new UnauthenticatedError("malformed");
+  const claims = isBounded ? bounded : [plain, packed, digest];
+  const all = await listOf(claims, typeof principalArn === "string" ? principalArn : "", findPolicies);
+  if (!isBounded) return { policies: all };
+  const own = boundedPoliciesOf(all);
+  if (own === undefined) throw new UnauthenticatedError("malformed");
+  return own;
+};
+
+const boundedClaims = ["bounded_policies", "bounded_policies_packed", "bounded_policies_digest"] as const;
+
+/** The one list that claims carry or name: as it is, packed, or by its digest. Throws UnauthenticatedError. */
+const listOf = async (
+  [plain, packed, digest]: readonly unknown[],
+  principalArn: string,
   findPolicies: FindPolicies | undefined,
 ): Promise<readonly string[]> => {
-  const { policies_digest: digest, sub, federated_by: principalArn = sub } = payload;
-  const policies = carriedPolicies(payload["policies"], payload["policies_packed"]);
+  const policies = carriedPolicies(plain, packed);
   if (digest === undefined && isTexts(policies)) return policies;
   if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
-  const found = await findPolicies?.(digest, typeof principalArn === "string" ? principalArn : "");
+  const found = await findPolicies?.(digest, principalArn);
   if (found === undefined) throw new UnauthenticatedError("unresolved");
   return found;
 };

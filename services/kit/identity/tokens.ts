@@ -8,7 +8,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock/clock.ts";
 import { isStillAhead } from "../clock/clock.ts";
 import type { Caller } from "./caller.ts";
-import { policiesDigest } from "./identity-policies.ts";
+import { carriedPoliciesOf, policiesDigest } from "./identity-policies.ts";
 import type { KeyPair, PublicKeys, SignatureAlgorithm } from "./key-files.ts";
 import { algorithmOf, keyId, readPublicKeys } from "./key-files.ts";
 import type { FindPolicies } from "./token-claims.ts";
@@ -19,8 +19,8 @@ import { ForgedTokenError, UnauthenticatedError } from "./unauthenticated-error.
 export interface Minter {
   /**
    * A token that names the caller, for calls of the audience: the process that is called, or several. The same caller
-   * gets the same token until shortly before it expires. Identity policies of more than 8 KiB together are named by
-   * their digest.
+   * gets the same token until shortly before it expires. Identity policies of more than 8 KiB together, a boundary
+   * included, are named by their digest.
    */
   mint(caller: Caller, audience: string | readonly string[]): Promise<string>;
 }
@@ -136,8 +136,9 @@ interface MintedToken {
 }
 
 /** About the characters of a token. */
-const carriedLengthOf = ({ policies, sessionPolicies = [] }: Caller): number => {
-  const sum = [...policies, ...sessionPolicies].reduce((length, policy) => length + policy.length, 0);
+const carriedLengthOf = (caller: Caller): number => {
+  const all = [...carriedPoliciesOf(caller), ...(caller.sessionPolicies ?? [])];
+  const sum = all.reduce((length, policy) => length + policy.length, 0);
   return Math.min(tokenBytesMax, sum);
 };
 
@@ -187,8 +188,8 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       if (error instanceof errors.JWSSignatureVerificationFailed) forged.set(digest, true);
       throw error;
     });
-    const policies = await policiesOf(payload, options.findPolicies);
-    return { caller: fromClaims(payload, key.issuer, policies), expiresAtMs: (payload.exp ?? 0) * 1000 };
+    const own = await policiesOf(payload, options.findPolicies);
+    return { caller: fromClaims(payload, key.issuer, own), expiresAtMs: (payload.exp ?? 0) * 1000 };
   };
   return {
     verify: async (token) => {
@@ -295,7 +296,8 @@ const tokenMembers = (caller: Caller, audience: string | readonly string[]): rea
   caller.accountId,
   caller.isRoot,
   caller.isAnonymous,
-  policiesDigest(caller.policies),
+  policiesDigest(carriedPoliciesOf(caller)),
+  caller.permissionsBoundary !== undefined,
   caller.canonicalUserId,
   caller.isPreauthorized,
   caller.accessKeyId,

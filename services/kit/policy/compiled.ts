@@ -40,15 +40,23 @@ export class SpelledRequest {
   readonly resource: SplitArn;
   readonly context: ConditionContext;
   readonly work: MatchingWork;
+  /** Whether the requester has a permissions boundary. */
+  readonly isBounded: boolean;
   readonly #spelling: PolicySpelling;
   #principal: { readonly arn: string; readonly roleArn: string | undefined } | undefined;
 
-  constructor({ requester, action, resource, context }: PolicyRequest, spelling: PolicySpelling, work: MatchingWork) {
+  constructor(
+    { requester, action, resource, context }: PolicyRequest,
+    spelling: PolicySpelling,
+    work: MatchingWork,
+    isBounded = false,
+  ) {
     this.requester = requester;
     this.action = spelling.action(action).toLowerCase();
     this.resource = new SplitArn(spelling.arn(resource));
     this.context = context;
     this.work = work;
+    this.isBounded = isBounded;
     this.#spelling = spelling;
   }
 
@@ -171,6 +179,10 @@ export const namesRequester = (
   statement.principal?.isNegated === false &&
   statement.principal.entries.some(({ kind, value }) => kind === "arn" && spelling.arn(value) === request.principalArn);
 
+/** Whether a statement names everybody, anonymous callers included. */
+export const namesEverybody = ({ statement: { principal } }: CompiledStatement): boolean =>
+  principal?.isNegated === false && principal.entries.some(({ kind }) => kind === "everyone");
+
 /**
  * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/team/reader` of
  * `arn:aws:sts::111122223333:assumed-role/reader/nightly` and the path `/team/`. Undefined for every other principal.
@@ -191,7 +203,10 @@ const compile = (statement: Statement, spelling: PolicySpelling, hasVariables: b
     work: MatchingWork,
   ): string | undefined => replaceVariables(text, context, spelling, isPattern, work);
   const reading = { key: spelling.key, arn: spelling.arn, ...(hasVariables && { resolve }) };
-  const principal = selection(statement.principal, (each) => principalTest(each, spelling));
+  const named = selection(statement.principal, (each) => principalTest(each, spelling));
+  // A denial of all but some denies whoever has a boundary, whomever it excepts, as it does at the public service.
+  const isOfOthers = statement.effect === "Deny" && statement.principal?.isNegated === true;
+  const principal = isOfOthers ? (request: SpelledRequest) => request.isBounded || named(request) : named;
   return {
     statement,
     principal,

@@ -1,5 +1,5 @@
 import type { CompiledStatement, PolicyRequest } from "./compiled.ts";
-import { compiled, covers, namesRequester, SpelledRequest } from "./compiled.ts";
+import { compiled, covers, namesEverybody, namesRequester, SpelledRequest } from "./compiled.ts";
 import type { Policy, Statement } from "./document.ts";
 import { MatchingWork, TooMuchMatchingError } from "./matching-work.ts";
 import type { PolicySpelling } from "./spelling.ts";
@@ -9,6 +9,11 @@ import { asWritten } from "./spelling.ts";
 export interface PolicySet {
   /** The requester's policies. */
   readonly identity: readonly Policy[];
+  /**
+   * The requester's permissions boundary: its own policies allow nothing that no statement of it allows as well. Unset:
+   * it has none. An empty list allows nothing.
+   */
+  readonly boundary?: readonly Policy[] | undefined;
   /** The resource's policies. */
   readonly resource: readonly Policy[];
   /**
@@ -26,6 +31,7 @@ export interface Decision {
   readonly because:
     | "explicit-deny"
     | "no-allow"
+    | "no-boundary-allow"
     | "no-session-allow"
     | "too-costly"
     | "owner"
@@ -41,7 +47,7 @@ export interface Decision {
 
 /** Where a statement is: the side, the index of its policy there, and its own index in that policy. */
 export interface StatementPlace {
-  readonly side: "identity" | "session" | "resource";
+  readonly side: "identity" | "boundary" | "session" | "resource";
   readonly policy: number;
   readonly statement: number;
   readonly sid: string | undefined;
@@ -65,9 +71,10 @@ export interface Explanation extends Decision {
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
  * needs none, but a resource policy that names the account leaves it to the account's own policies which of its users
  * and roles may; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
- * has no policies. Everything else is denied. Of all this a narrowed session may do only what its session policies
- * allow, and what a resource policy of its own account grants to the session by its own ARN. What policies speak about
- * only after more comparing than `work` allows is denied.
+ * has no policies. Everything else is denied. Of all this a requester with a permissions boundary may do only what the
+ * boundary allows, and what a resource policy of its own account grants to it by its own ARN or to everybody; a
+ * narrowed session may do only what its session policies allow, and what a resource policy of its own account grants to
+ * the session by its own ARN. What policies speak about only after more comparing than `work` allows is denied.
  */
 export const evaluate = (
   request: PolicyRequest,
@@ -87,7 +94,7 @@ export const explain = (
   work = new MatchingWork(),
 ): Explanation => {
   const { because, at } = decide(request, policies, spelling, work);
-  const spelled = new SpelledRequest(request, spelling, work);
+  const spelled = new SpelledRequest(request, spelling, work, policies.boundary !== undefined);
   const nearMisses = [...nearMissesOf(spelled, policies, spelling, isWithinAccount(request))];
   return {
     isAllowed: isAllow(because),
@@ -141,6 +148,7 @@ interface Outcome {
 const refusals: ReadonlySet<Decision["because"]> = new Set([
   "explicit-deny",
   "no-allow",
+  "no-boundary-allow",
   "no-session-allow",
   "too-costly",
 ]);
@@ -163,26 +171,32 @@ const outcomeOf = (
   spelling: PolicySpelling,
   work: MatchingWork,
 ): Outcome => {
-  const spelled = new SpelledRequest(request, spelling, work);
+  const spelled = new SpelledRequest(request, spelling, work, policies.boundary !== undefined);
   const identity = findBoth("identity", policies.identity, spelled, spelling);
   if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
+  const boundary = policies.boundary && findBoth("boundary", policies.boundary, spelled, spelling);
+  if (boundary?.deny !== undefined) return { because: "explicit-deny", at: boundary.deny };
   const session = policies.session && findBoth("session", policies.session, spelled, spelling);
   if (session?.deny !== undefined) return { because: "explicit-deny", at: session.deny };
   const resource = findBoth("resource", policies.resource, spelled, spelling, isWithinAccount(request));
   if (resource.deny !== undefined) return { because: "explicit-deny", at: resource.deny };
 
   const outcome = allowOf(request, identity.allow, resource.allow, policies.isGrantedByOwner === true);
-  if (session === undefined || session.allow !== undefined || outcome.because === "no-allow") return outcome;
-  const own =
-    request.requester.accountId === request.ownerAccountId ? findOwnGrant(policies, spelled, spelling) : undefined;
-  return own === undefined ? { because: "no-session-allow", at: undefined } : { because: "resource-policy", at: own };
+  const isBounded = boundary !== undefined && boundary.allow === undefined;
+  const isNarrowed = session !== undefined && session.allow === undefined;
+  if (outcome.because === "no-allow" || !(isBounded || isNarrowed)) return outcome;
+  const isWithin = request.requester.accountId === request.ownerAccountId;
+  // What everybody is granted a boundary does not limit, but a session was narrowed for what it is to do.
+  const own = isWithin ? findOwnGrant(policies, spelled, spelling, !isNarrowed) : undefined;
+  if (own !== undefined) return { because: "resource-policy", at: own };
+  return { because: isBounded ? "no-boundary-allow" : "no-session-allow", at: undefined };
 };
 
 /** Whether the requester is of the account that owns the resource. */
 export const isWithinAccount = ({ requester, ownerAccountId }: PolicyRequest): boolean =>
   !requester.isAnonymous && requester.accountId === ownerAccountId;
 
-/** What the policies and grants allow where no statement denies, before a session is narrowed. */
+/** What the policies and grants allow where no statement denies, before a boundary or a session limits it. */
 const allowOf = (
   request: PolicyRequest,
   identity: StatementPlace | undefined,
@@ -204,17 +218,21 @@ const allowOf = (
   return isGranted ? ownerGrant : noAllow;
 };
 
-/** The resource's statement that allows the request to the requester by its own ARN, not by its role or account. */
+/**
+ * The resource's statement that allows the request to the requester by its own ARN, not by its role or account, or with
+ * `orEverybody` to everybody.
+ */
 const findOwnGrant = (
   policies: PolicySet,
   request: SpelledRequest,
   spelling: PolicySpelling,
+  orEverybody: boolean,
 ): StatementPlace | undefined => {
   for (const { place, statement } of placed(policies, spelling, ["resource"]))
     if (
       statement.statement.effect === "Allow" &&
       statement.action(request) &&
-      namesRequester(statement, request, spelling) &&
+      (namesRequester(statement, request, spelling) || (orEverybody && namesEverybody(statement))) &&
       covers(statement, request)
     )
       return place;
@@ -268,7 +286,7 @@ function* nearMissesOf(
   spelling: PolicySpelling,
   isWithin: boolean,
 ): Generator<NearMiss> {
-  for (const { place, statement } of placed(policies, spelling, ["identity", "session", "resource"])) {
+  for (const { place, statement } of placed(policies, spelling, ["identity", "boundary", "session", "resource"])) {
     const failures = withinWork(
       () => failuresOf(statement, request, isWithin && place.side === "resource"),
       () => undefined,

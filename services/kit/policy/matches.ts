@@ -25,7 +25,7 @@ export const matchesOf = (
   const allows: StatementPlace[] = [];
   const denies: StatementPlace[] = [];
   const missing = new Map<string, string>();
-  const spelled = new SpelledRequest(request, spelling, work);
+  const spelled = new SpelledRequest(request, spelling, work, policies.boundary !== undefined);
   const note = (key: string): void => {
     const lowered = spelling.key(key).toLowerCase();
     if (request.context.get(lowered) === undefined && !missing.has(lowered)) missing.set(lowered, key);
@@ -48,7 +48,7 @@ export const matchesOf = (
       }
   };
   withinWork(
-    () => (["identity", "session", "resource"] as const).forEach(search),
+    () => (["identity", "boundary", "session", "resource"] as const).forEach(search),
     () => undefined,
   );
   return { allows, denies, missingKeys: [...missing.values()].toSorted() };

@@ -21,7 +21,7 @@ const allow = (action: string, resource = "*"): object => ({
 const ofRule = (arn: string): object =>
   trust({ Service: "events.amazonaws.com" }, { ArnEquals: { "aws:SourceArn": arn } });
 
-const accountsWith = (trustPolicy: object, policies: readonly object[], accountId = ownerAccount) =>
+const accountsWith = (trustPolicy: object, policies: readonly object[], accountId = ownerAccount, boundary?: object) =>
   accountsOf({
     accounts: [],
     users: [],
@@ -32,6 +32,7 @@ const accountsWith = (trustPolicy: object, policies: readonly object[], accountI
         arn: `arn:aws:iam::${accountId}:role/deliver`,
         trustPolicy: parseTrustPolicy(JSON.stringify(trustPolicy)),
         policies: policies.map((policy) => JSON.stringify(policy)),
+        ...(boundary && { permissionsBoundary: JSON.stringify(boundary) }),
       },
     ],
     organizations: new Map(),
@@ -40,8 +41,13 @@ const accountsWith = (trustPolicy: object, policies: readonly object[], accountI
   });
 
 /** What became of one event: the code of its dead letter, or that the till has it. */
-const outcomeOf = async (trustPolicy: object, policies: readonly object[]): Promise<string | undefined> => {
-  const { client, app, deadLetters } = await startHarness({ accounts: accountsWith(trustPolicy, policies) });
+const outcomeOf = async (
+  trustPolicy: object,
+  policies: readonly object[],
+  boundary?: object,
+): Promise<string | undefined> => {
+  const accounts = accountsWith(trustPolicy, policies, ownerAccount, boundary);
+  const { client, app, deadLetters } = await startHarness({ accounts });
   const shop = await openShop(client, { target: { roleArn } });
   await shop.sell({});
   await app.jobs.idle();
@@ -67,6 +73,14 @@ test.each([
   [events, [allow("*"), { Statement: { Effect: "Deny", Action: "events:*", Resource: "*" } }], "NO_PERMISSIONS"],
 ])("a role that trusts by %j and has %j: %s", async (trustPolicy, policies, outcome) => {
   expect(await outcomeOf(trustPolicy, policies)).toBe(outcome);
+});
+
+// the role's boundary, outcome
+test.each([
+  [allow("events:*"), "delivered"],
+  [allow("s3:*"), "NO_PERMISSIONS"],
+])("a role that may everything within %j: %s", async (boundary, outcome) => {
+  expect(await outcomeOf(events, [allow("*")], boundary)).toBe(outcome);
 });
 
 describe("a role that does not exist", () => {

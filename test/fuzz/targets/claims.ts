@@ -67,11 +67,15 @@ const claims: FuzzTarget = {
     '{"sub":"","account":"","root":false,"anonymous":true,"policies":[],"preauthorized":true,"secure_transport":true,"tls_version":"1.3"}',
     '{"sub":"logs.amazonaws.com","account":"","root":false,"anonymous":false,"policies":[],"service":{"name":"logs.amazonaws.com","sourceAccount":"111111111111","sourceArn":"arn:a"}}',
     '{"sub":"a","account":"1","root":true,"anonymous":false,"policies_packed":"H4sI","session_policies_packed":"","transitive_tag_keys":["a"]}',
+    '{"sub":"arn:aws:iam::111111111111:user/alice","account":"111111111111","root":false,"anonymous":false,"bounded_policies":["{}","{}"]}',
     "eyJhbGciOiJFZERTQSIsImtpZCI6ImEifQ.eyJzdWIiOiJhIn0.AAAA",
   ],
   dictionary: [
     '"policies_digest":"',
     '"policies_packed":"',
+    '"bounded_policies":[',
+    '"bounded_policies_packed":"',
+    '"bounded_policies_digest":"',
     '"session_policies":[',
     '"service":{"name":"',
     '"preauthorized":true',
@@ -98,6 +102,10 @@ const claims: FuzzTarget = {
       caller.isAnonymous || caller.service !== undefined || /^\d{12}$/.test(caller.accountId),
       "who calls has no account",
     );
+    const isBounded = Object.keys(payload).some(
+      (name) => name.startsWith("bounded_policies") && payload[name] !== undefined,
+    );
+    holds(!isBounded || caller.permissionsBoundary !== undefined, "a boundary is lost");
     holds(!caller.isAnonymous || (!caller.isRoot && caller.principalArn === ""), "nobody is somebody");
     holds(
       caller.policies.every((each) => typeof each === "string"),

@@ -14,7 +14,11 @@ import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
-import { areTooLargeToCarry, policiesDigest } from "../../../services/kit/identity/identity-policies.ts";
+import {
+  areTooLargeToCarry,
+  carriedPoliciesOf,
+  policiesDigest,
+} from "../../../services/kit/identity/identity-policies.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -157,6 +161,59 @@ describe("a service that follows", () => {
     await eventually(() => accounts.findRole(teller)?.policies[0] === allowing("events:*"), "the old one counts");
   });
 
+  test("knows the boundary of a role as it is now", async () => {
+    const limit = `arn:aws:iam::${shop}:policy/limit`;
+    const { keeper, accounts } = await startFollowed({}, async (before) => {
+      await before.call("createPolicy", { policyName: "limit", policyDocument: allowing("events:PutEvents") });
+      await before.call("createPolicy", { policyName: "own", policyDocument: allowing("events:*") });
+      await before.call("createRole", {
+        roleName: "Teller",
+        assumeRolePolicyDocument: trust,
+        permissionsBoundary: limit,
+      });
+      await before.call("attachRolePolicy", { roleName: "Teller", policyArn: `arn:aws:iam::${shop}:policy/own` });
+    });
+    const { policies, permissionsBoundary } = accounts.findRole(teller) ?? {};
+    expect([policies, permissionsBoundary]).toEqual([[allowing("events:*")], allowing("events:PutEvents")]);
+    const replace = (name: string, action: string) =>
+      keeper.call("createPolicyVersion", {
+        policyArn: `arn:aws:iam::${shop}:policy/${name}`,
+        policyDocument: allowing(action),
+        setAsDefault: true,
+      });
+    await replace("limit", "events:One");
+    await eventually(
+      () => accounts.findRole(teller)?.permissionsBoundary === allowing("events:One"),
+      "the boundary follows its policy",
+    );
+    await replace("own", "events:Two");
+    await eventually(
+      () => accounts.findRole(teller)?.policies[0] === allowing("events:Two"),
+      "the role follows its policy",
+    );
+    await keeper.call("deleteRolePermissionsBoundary", { roleName: "Teller" });
+    await eventually(() => accounts.findRole(teller)?.permissionsBoundary === undefined, "the boundary is gone");
+    expect(accounts.findRole(teller)?.policies).toEqual([allowing("events:Two")]);
+  });
+
+  test("is shown a role with a boundary so that a service which knows of none allows its sessions nothing", async () => {
+    const { transport, minterOf } = await startFollowed({}, async (before) => {
+      await before.call("createPolicy", { policyName: "limit", policyDocument: allowing("events:PutEvents") });
+      const permissionsBoundary = `arn:aws:iam::${shop}:policy/limit`;
+      await before.call("createRole", { roleName: "Teller", assumeRolePolicyDocument: trust, permissionsBoundary });
+      await before.call("putRolePolicy", { roleName: "Teller", policyName: "own", policyDocument: allowing("s3:*") });
+    });
+    const caller = { ...firstRoot, isPreauthorized: true };
+    const headers = { authorization: `Bearer ${await minterOf("event-bus").mint(caller, "identity")}` };
+    for await (const { changes } of createClient(DirectoryService, transport).watchDirectory({}, { headers })) {
+      const shown = changes.flatMap(({ change }) => (change.case === "role" ? [change.value] : []));
+      expect(shown).toMatchObject([
+        { name: "Teller", policies: [], boundedPolicies: [allowing("events:PutEvents"), allowing("s3:*")] },
+      ]);
+      break;
+    }
+  });
+
   test("prefers what is declared", async () => {
     const declaredRole = {
       accountId: shop,
@@ -259,6 +316,26 @@ describe("policies by digest", () => {
     expect(areTooLargeToCarry(former)).toBe(true);
     await keeper.call("deleteGroupPolicy", { groupName: "readers", policyName: "own" });
     expect(await followed.findPolicies(policiesDigest(former), alice)).toHaveLength(11);
+  });
+
+  test("of a user with a boundary are found after it, also those that it had before its boundary changed", async () => {
+    const { keeper, followed } = await startFollowed();
+    await keeper.call("createUser", { userName: "alice" });
+    await attachLargest(keeper, "alice");
+    await keeper.call("createPolicy", { policyName: "limit", policyDocument: allowing("s3:One") });
+    const limit = `arn:aws:iam::${shop}:policy/limit`;
+    await keeper.call("putUserPermissionsBoundary", { userName: "alice", permissionsBoundary: limit });
+    const carried = () => carriedPoliciesOf(keeper.stored.findUser(shop, "alice") ?? { policies: [] });
+    const first = carried();
+    expect([first[0], areTooLargeToCarry(first)]).toEqual([allowing("s3:One"), true]);
+    const policyDocument = allowing("s3:Two");
+    await keeper.call("createPolicyVersion", { policyArn: limit, policyDocument, setAsDefault: true });
+    expect(await followed.findPolicies(policiesDigest(first), alice)).toEqual(first);
+    const second = carried();
+    await keeper.call("deleteUserPermissionsBoundary", { userName: "alice" });
+    expect(await followed.findPolicies(policiesDigest(second), alice)).toEqual(second);
+    expect(second[0]).toBe(allowing("s3:Two"));
+    expect(keeper.stored.findUser(shop, "alice")?.permissionsBoundary).toBeUndefined();
   });
 
   test("that nobody has are not found", async () => {

@@ -262,8 +262,6 @@ describe("the identity service refuses", () => {
     ],
     ["getUserPolicy", { userName: "alice", policyName: "constructor" }, "NO_SUCH_ENTITY"],
     ["deleteUserPolicy", { userName: "alice", policyName: "p" }, "NO_SUCH_ENTITY"],
-    ["createUser", { userName: "bounded", permissionsBoundary: policyArn }, "INVALID_VALUE"],
-    ["createRole", { roleName: "bounded", permissionsBoundary: policyArn }, "INVALID_VALUE"],
     ["createRole", { roleName: "READER", path: "/x/", assumeRolePolicyDocument: trust }, "ENTITY_EXISTS"],
     ["createRole", { roleName: "r", assumeRolePolicyDocument: document }, "MALFORMED_POLICY"],
     ["createRole", { roleName: "clerk", assumeRolePolicyDocument: trust }, "ENTITY_EXISTS"],

@@ -57,6 +57,10 @@ interface Result {
   }[];
 }
 
+interface Bounded {
+  readonly permissionsBoundaryDecisionDetail?: { readonly allowedByPermissionsBoundary: boolean };
+}
+
 type Name = Parameters<Awaited<ReturnType<typeof open>>["call"]>[0];
 
 const resultsOf = async (name: Name, request: object): Promise<readonly Result[]> => {
@@ -168,9 +172,50 @@ describe("SimulatePrincipalPolicy", () => {
     expect(known).toMatchObject({ evalDecision: "allowed", missingContextValues: [] });
   });
 
+  // whose, the boundary that she has, the one that is given; the decision, what the boundary says, and what matched
+  test.for<[string, string | undefined, string | undefined, unknown[]]>([
+    ["user/alice", undefined, undefined, ["allowed", undefined, "user_alice_objects"]],
+    ["user/alice", "s3:GetObject", undefined, ["allowed", true, "user_alice_objects limit"]],
+    ["user/alice", "s3:PutObject", undefined, ["implicitDeny", false, ""]],
+    [
+      "user/alice",
+      "s3:PutObject",
+      allowing("s3:*"),
+      ["allowed", true, "user_alice_objects PermissionsBoundaryPolicyInputList.1"],
+    ],
+    ["user/alice", "s3:GetObject", allowing("s3:PutObject"), ["implicitDeny", false, ""]],
+    [
+      "user/alice",
+      undefined,
+      policy(deny, { ...deny, Action: "s3:GetObject" }),
+      ["explicitDeny", false, "PermissionsBoundaryPolicyInputList.1"],
+    ],
+    ["role/nightly", "s3:GetObject", undefined, ["allowed", true, "AmazonS3ReadOnlyAccess limit"]],
+    ["role/nightly", "s3:PutObject", undefined, ["implicitDeny", false, ""]],
+  ])("s3:GetObject by %s with the boundary %s and, given, %s", async ([entity, own, given, expected]) => {
+    const { call } = await open();
+    if (own !== undefined) {
+      await call("createPolicy", { policyName: "limit", policyDocument: allowing(own) });
+      const permissionsBoundary = arnOf("policy/limit");
+      await call("putUserPermissionsBoundary", { userName: "alice", permissionsBoundary });
+      await call("putRolePermissionsBoundary", { roleName: "nightly", permissionsBoundary });
+    }
+    const { evaluationResults } = await call("simulatePrincipalPolicy", {
+      policySourceArn: arnOf(entity),
+      actionNames: ["s3:GetObject"],
+      resourceArns: [photo],
+      permissionsBoundaryPolicyInputList: given === undefined ? [] : [given],
+    });
+    const [result] = evaluationResults as (Result & Bounded & { resourceSpecificResults: Bounded[] })[];
+    const matched = result?.matchedStatements.map(({ sourcePolicyId }) => sourcePolicyId).join(" ");
+    const detail = result?.permissionsBoundaryDecisionDetail;
+    expect([result?.evalDecision, detail?.allowedByPermissionsBoundary, matched]).toEqual(expected);
+    expect(result?.resourceSpecificResults[0]?.permissionsBoundaryDecisionDetail).toEqual(detail);
+  });
+
   // what is asked, its refusal
   test.for<[string, object, string]>([
-    ["a boundary", { permissionsBoundaryPolicyInputList: [allowing("*")] }, "INVALID_VALUE"],
+    ["a boundary that cannot be read", { permissionsBoundaryPolicyInputList: ["{}"] }, "INVALID_VALUE"],
     ["an action without a prefix", { actionNames: ["GetObject"] }, "INVALID_VALUE"],
     ["an action with a star", { actionNames: ["s3:Get*"] }, "INVALID_VALUE"],
     ["a resource that is no ARN", { resourceArns: ["photos"] }, "INVALID_VALUE"],

@@ -88,6 +88,27 @@ test("a right that is taken away is lost at a gateway that follows by the change
   expect(clock.now() - startMs).toBe(0);
 });
 
+test("a boundary counts at a gateway that follows, and so does a change of its policy", async () => {
+  const { keeper, transport, minter, clock } = await start();
+  const policyOf = (action: string) => `{"Statement":[{"Effect":"Allow","Action":"${action}","Resource":"*"}]}`;
+  await keeper.call("createPolicy", { policyName: "limit", policyDocument: policyOf("s3:One") });
+  const limit = "arn:aws:iam::111122223333:policy/limit";
+  await keeper.call("createUser", { userName: "gwen", permissionsBoundary: limit });
+  const created = (await keeper.call("createAccessKey", { userName: "gwen" }))["accessKey"];
+  const { accessKeyId } = created as { accessKeyId: string };
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  await followed.awaitFirst(5_000);
+  const directory = storedDirectory(followed, () => "canonical");
+  const boundary = () => directory.findAccessKey(accessKeyId)?.permissionsBoundary;
+  expect(boundary()).toBe(policyOf("s3:One"));
+  const policyDocument = policyOf("s3:Two");
+  await keeper.call("createPolicyVersion", { policyArn: limit, policyDocument, setAsDefault: true });
+  await eventually(() => boundary() === policyDocument, "the new version counts");
+  await keeper.call("deleteUserPermissionsBoundary", { userName: "gwen" });
+  await eventually(() => boundary() === undefined, "the boundary is gone");
+});
+
 test("a gateway that starts waits for the identities, but no longer than its limit", async () => {
   const { keeper, transport, minter, clock, server } = await start();
   await keeper.call("createUser", { userName: "alice" });

@@ -30,7 +30,13 @@ const rootKey: AccessKey = {
 const alice = callerOf(key);
 const root = callerOf(rootKey);
 
-const open = () => openSts({ accessKeys: [key, rootKey] });
+const boundedKey: AccessKey = {
+  ...key,
+  accessKeyId: "QKIABOUNDEDALICE",
+  permissionsBoundary: allowing(["sts:*", "s3:GetObject"]),
+};
+
+const open = () => openSts({ accessKeys: [key, rootKey, boundedKey] });
 
 /** The caller that requests with the issued credentials have. */
 const federated = async (by: Caller, request: object): Promise<Caller> => {
@@ -95,6 +101,12 @@ describe("GetFederationToken", () => {
       ["aws:principaltag/floor", ["2"]],
       ["aws:principaltag/team", ["bank"]],
     ]);
+  });
+
+  test("it has the boundary of the user", async () => {
+    const caller = await federated(callerOf(boundedKey), { policy: allowing("s3:*") });
+    expect(caller.permissionsBoundary).toBe(boundedKey.permissionsBoundary);
+    expect(["s3:GetObject", "s3:PutObject"].map((action) => mayDo(caller, action))).toEqual([true, false]);
   });
 
   test("large policies are found by the user that began the session", async () => {

@@ -87,6 +87,16 @@ describe("simulatePolicy", () => {
     ["the caller itself", {}, "OWNER"],
     ["a declared user", { principalArn: alice }, "IDENTITY_POLICY"],
     ["a declared user, narrowed to nothing", { principalArn: alice, sessionPolicies: {} }, "NO_SESSION_ALLOW"],
+    [
+      "a declared user with a boundary",
+      { principalArn: alice, permissionsBoundary: document(statement({ Action: "s3:PutObject" })) },
+      "NO_BOUNDARY_ALLOW",
+    ],
+    [
+      "a declared user with a boundary that cannot be read",
+      { principalArn: alice, permissionsBoundary: "{" },
+      "UNREADABLE_POLICY",
+    ],
     ["a declared user with other policies", { principalArn: alice, identityPolicies: {} }, "NO_ALLOW"],
     [
       "an action in the documented dialect",

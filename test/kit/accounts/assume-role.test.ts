@@ -49,6 +49,9 @@ const bob = (...policies: string[]): Caller => userCaller(bank, "bob", policies)
 const clerk = (...policies: string[]): Caller => roleCaller(bank, "clerk", "monday", policies);
 const bus: ServicePrincipal = { serviceNames: ["event-bus.quartet", "events.amazonaws.com"] };
 
+const readsOnly = text(allowing("s3:GetObject"));
+const bounded = (caller: Caller, permissionsBoundary: string): Caller => ({ ...caller, permissionsBoundary });
+
 const aws = (value: string | readonly string[]) => ({ AWS: value });
 const aliceArn = `arn:aws:iam::${shop}:user/alice`;
 const bobArn = `arn:aws:iam::${bank}:user/bob`;
@@ -104,6 +107,29 @@ const rows: ReadonlyArray<readonly [string, Caller | ServicePrincipal, readonly 
     "denied",
   ],
   ["an anonymous caller takes nothing on", anonymousCaller, [statement("*")], "not-trusted"],
+  ["a boundary allows it as well", bounded(bob(mayAssume), mayAssume), [statement(aws(bank))], "assumed"],
+  ["a boundary does not", bounded(bob(mayAssume), readsOnly), [statement(aws(bank))], "not-allowed"],
+  ["a boundary alone allows it", bounded(bob(), mayAssume), [statement(aws(bank))], "not-allowed"],
+  ["a boundary denies", bounded(bob(mayAssume), mayNotAssume), [statement(aws(bobArn))], "denied"],
+  ["a user is trusted by name beyond its boundary", bounded(bob(), readsOnly), [statement(aws(bobArn))], "assumed"],
+  [
+    "a session is trusted by name beyond its boundary",
+    bounded(clerk(), readsOnly),
+    [statement(aws(`arn:svc:sts::${bank}:assumed-role/clerk/monday`))],
+    "assumed",
+  ],
+  [
+    "a session is trusted by its role's name within its boundary only",
+    bounded(clerk(), readsOnly),
+    [statement(aws(`arn:aws:iam::${bank}:role/clerk`))],
+    "not-allowed",
+  ],
+  [
+    "a user of another account is trusted by name within its boundary only",
+    bounded(alice(mayAssume), readsOnly),
+    [statement(aws(aliceArn))],
+    "not-allowed",
+  ],
   ["trust for another action", bob(), [statement(aws(bobArn), { Action: "sts:TagSession" })], "not-trusted"],
   ["both partitions are one", bob(), [statement(aws(bobArn.replace("arn:aws:", "arn:svc:")))], "assumed"],
   ["an organization that holds the account", rootCaller(shop), [statement("*", inOrganization)], "assumed"],

@@ -150,6 +150,7 @@ describe("a minted token", () => {
     { isRoot: true },
     { isAnonymous: true },
     { policies: ["{}"] },
+    { permissionsBoundary: "{}" },
     { canonicalUserId: "c" },
     { isPreauthorized: true },
     { accessKeyId: "AKIA" },
@@ -212,6 +213,35 @@ describe("a minted token", () => {
       ...incompressible,
       issuer: "gateway",
     });
+  });
+
+  test("carries a permissions boundary before the policies, where nobody who knows of none reads them", async () => {
+    const { minter, verifier } = party();
+    const small: Caller = { ...alice, policies: ["{}"], permissionsBoundary: '{"a":1}' };
+    const token = await minter.mint(small, "storage");
+    expect(decodeJwt(token)).toMatchObject({ bounded_policies: ['{"a":1}', "{}"] });
+    expect(decodeJwt(token)).not.toHaveProperty("policies");
+    expect(await verifier.verify(token)).toEqual({ ...small, issuer: "gateway" });
+    const large: Caller = { ...small, permissionsBoundary: JSON.stringify(Array.from({ length: 200 }, () => "s3:*")) };
+    const packed = await minter.mint(large, "storage");
+    expect(Object.keys(decodeJwt(packed)).filter((name) => name.includes("policies"))).toEqual([
+      "bounded_policies_packed",
+    ]);
+    expect(await verifier.verify(packed)).toEqual({ ...large, issuer: "gateway" });
+  });
+
+  test("names policies with their boundary by one digest, from 8 KiB on together", async () => {
+    const caller: Caller = { ...alice, policies: ["x".repeat(6_000)], permissionsBoundary: "y".repeat(6_000) };
+    const all = ["y".repeat(6_000), "x".repeat(6_000)];
+    const digest = "iyYAgkRW1h86_YfAqkCoUlRJ_LCUb7LYXgswESgqgHM";
+    const { clock, minter, verifier } = party();
+    const token = await minter.mint(caller, "storage");
+    expect(decodeJwt(token)).toMatchObject({ bounded_policies_digest: digest });
+    const publicKeys = new Map([["gateway", gateway.publicKey]]);
+    const findPolicies = (asked: string) => (asked === digest ? all : undefined);
+    const resolving = createVerifier({ publicKeys, clock, audience: "storage", findPolicies });
+    expect(await resolving.verify(token)).toEqual({ ...caller, issuer: "gateway" });
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "unresolved" });
   });
 
   test("says the canonical id, and that the call was decided on, where the caller does", async () => {
@@ -401,6 +431,17 @@ describe("a verifier refuses", () => {
     [
       "session policies both as they are and packed",
       () => signed({ ...claims, session_policies: [], session_policies_packed: "i44FAA" }),
+      "malformed",
+    ],
+    [
+      "policies both with and without a boundary",
+      () => signed({ ...claims, bounded_policies: ["{}", "{}"] }),
+      "malformed",
+    ],
+    ["a boundary that is missing", () => signed({ ...claims, policies: undefined, bounded_policies: [] }), "malformed"],
+    [
+      "a root with a boundary",
+      () => signed({ ...claims, root: true, policies: undefined, bounded_policies: ["{}"] }),
       "malformed",
     ],
     ["session policies that do not unpack", () => signed({ ...claims, session_policies_packed: "x" }), "malformed"],

@@ -180,12 +180,14 @@ describe("the evaluator", () => {
         const documents: Documents = {
           identity: draw.documents(false),
           resource: draw.documents(true),
+          boundary: draw.chance(0.3) ? draw.documents(false) : undefined,
           session: draw.chance(0.3) ? draw.documents(false) : undefined,
           isGrantedByOwner: draw.chance(0.1),
         };
         const policies = {
           identity: parsed(documents.identity, "forbidden"),
           resource: parsed(documents.resource, "required"),
+          boundary: documents.boundary && parsed(documents.boundary, "forbidden"),
           session: documents.session && parsed(documents.session, "forbidden"),
           isGrantedByOwner: documents.isGrantedByOwner,
         };
@@ -207,6 +209,7 @@ describe("the evaluator", () => {
         "explicit-deny",
         "identity-policy",
         "no-allow",
+        "no-boundary-allow",
         "no-session-allow",
         "owner",
         "owner-grant",

@@ -20,6 +20,8 @@ export interface Rule {
 export interface Documents {
   readonly identity: readonly Document[];
   readonly resource: readonly Document[];
+  /** Undefined: the requester has no permissions boundary. */
+  readonly boundary: readonly Document[] | undefined;
   /** Undefined: the requester is not a narrowed session. */
   readonly session: readonly Document[] | undefined;
   readonly isGrantedByOwner: boolean;
@@ -35,19 +37,42 @@ export const isAllowedByReference = (request: PolicyRequest, documents: Document
   const isWithin = !requester.isAnonymous && requester.accountId === ownerAccountId;
   const resource = documents.resource
     .map((document) => (isWithin ? withoutAccount(document, ownerAccountId) : document))
+    .map((document) => (documents.boundary === undefined ? document : withoutExceptions(document)))
     .flatMap((document) => rulesFor(document, request));
+  const boundary = documents.boundary?.flatMap((document) => rulesFor(document, request));
   const session = documents.session?.flatMap((document) => rulesFor(document, request));
-  if ([...identity, ...resource, ...(session ?? [])].includes("Deny")) return false;
+  if ([...identity, ...resource, ...(boundary ?? []), ...(session ?? [])].includes("Deny")) return false;
   const sessionAllows = session === undefined || session.includes("Allow");
+  const boundaryAllows = boundary === undefined || boundary.includes("Allow");
   const identityAllows = identity.includes("Allow");
   const resourceAllows = resource.includes("Allow") || documents.isGrantedByOwner;
-  if (requester.isAnonymous) return sessionAllows && resourceAllows;
+  if (requester.isAnonymous) return sessionAllows && boundaryAllows && resourceAllows;
   if (requester.accountId === ownerAccountId) {
     if (documents.resource.some((document) => grantsByOwnArn(document, request))) return true;
-    return sessionAllows && (requester.isRoot || identityAllows || resourceAllows);
+    if (sessionAllows && documents.resource.some((document) => grantsToAll(document, request))) return true;
+    return sessionAllows && boundaryAllows && (requester.isRoot || identityAllows || resourceAllows);
   }
-  return sessionAllows && (requester.isRoot || identityAllows) && resourceAllows;
+  return sessionAllows && boundaryAllows && (requester.isRoot || identityAllows) && resourceAllows;
 };
+
+/** What a resource policy grants to everybody a boundary does not limit. */
+const grantsToAll = ({ Version, Statement }: Document, request: PolicyRequest): boolean =>
+  Statement.some(
+    (rule) =>
+      rule.Effect === "Allow" &&
+      (rule.Principal === "*" || rule.Principal?.["AWS"]?.includes("*") === true) &&
+      fits(rule, Version, request),
+  );
+
+/** Whoever has a boundary is denied what is denied to all but some. */
+const withoutExceptions = ({ Version, Statement }: Document): Document => ({
+  Version,
+  Statement: Statement.map((rule) => {
+    if (rule.Effect !== "Deny" || rule.NotPrincipal === undefined) return rule;
+    const { NotPrincipal: _some, ...others } = rule;
+    return { ...others, Principal: "*" };
+  }),
+});
 
 /** What a resource policy grants to a principal by its own ARN is not narrowed with the session. */
 const grantsByOwnArn = ({ Version, Statement }: Document, request: PolicyRequest): boolean =>

@@ -368,3 +368,47 @@ def test_policies_are_simulated_before_a_request_is_made(stock, root, own_system
         "explicitDeny",
         "PolicyInputList.1",
     )
+
+
+def test_a_boundary_limits_a_user_and_a_role(stock, root):
+    iam = stock("iam", root)
+    limit = iam.create_policy(PolicyName="limit", PolicyDocument=json.dumps(document(Action="s3:*", Resource="*")))
+    arn = limit["Policy"]["Arn"]
+    attached = {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": arn}
+    created = iam.create_user(UserName="bounded", PermissionsBoundary=arn)["User"]
+    assert created["PermissionsBoundary"] == attached
+    everything = json.dumps(document(Action="*", Resource="*"))
+    iam.put_user_policy(UserName="bounded", PolicyName="all", PolicyDocument=everything)
+    key = iam.create_access_key(UserName="bounded")["AccessKey"]
+    bounded = key["AccessKeyId"], key["SecretAccessKey"]
+    assert code_of(stock("s3", bounded).list_buckets) == "done"
+    assert code_of(stock("events", bounded).list_event_buses) == "AccessDeniedException"
+    assert code_of(stock("iam", bounded).list_users) == "AccessDenied"
+
+    trust = json.dumps(document(Principal={"AWS": ACCOUNT}, Action="sts:AssumeRole"))
+    iam.create_role(RoleName="bounded", AssumeRolePolicyDocument=trust)
+    iam.put_role_permissions_boundary(RoleName="bounded", PermissionsBoundary=arn)
+    assert iam.get_role(RoleName="bounded")["Role"]["PermissionsBoundary"] == attached
+    details = iam.get_account_authorization_details(Filter=["User", "Role", "LocalManagedPolicy"])
+    found = [each for each in details["UserDetailList"] + details["RoleDetailList"] if "PermissionsBoundary" in each]
+    assert [each["PermissionsBoundary"] for each in found] == [attached, attached]
+    [policy] = [each for each in details["Policies"] if each["Arn"] == arn]
+    assert (policy["AttachmentCount"], policy["PermissionsBoundaryUsageCount"]) == (0, 2)
+    assert code_of(lambda: iam.delete_policy(PolicyArn=arn)) == "DeleteConflict"
+
+    simulated = iam.simulate_principal_policy(
+        PolicySourceArn=created["Arn"],
+        ActionNames=["s3:GetObject", "events:PutEvents"],
+        PermissionsBoundaryPolicyInputList=[json.dumps(document(Action="events:*", Resource="*"))],
+    )
+    decisions = [
+        (each["EvalDecision"], each["PermissionsBoundaryDecisionDetail"]["AllowedByPermissionsBoundary"])
+        for each in simulated["EvaluationResults"]
+    ]
+    assert decisions == [("implicitDeny", False), ("allowed", True)]
+
+    iam.delete_user_permissions_boundary(UserName="bounded")
+    iam.delete_role_permissions_boundary(RoleName="bounded")
+    assert code_of(stock("iam", bounded).list_users) == "done"
+    iam.delete_role(RoleName="bounded")
+    iam.delete_policy(PolicyArn=arn)

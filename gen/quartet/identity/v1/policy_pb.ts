@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/policy.proto.
  */
 export const file_quartet_identity_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("CiBxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeS5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSL9AgoGUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhEKCXBvbGljeV9pZBgCIAEoCRILCgNhcm4YAyABKAkSDAoEcGF0aBgEIAEoCRIaChJkZWZhdWx0X3ZlcnNpb25faWQYBSABKAkSHQoQYXR0YWNobWVudF9jb3VudBgGIAEoBUgAiAEBEhoKDWlzX2F0dGFjaGFibGUYByABKAhIAYgBARIYCgtkZXNjcmlwdGlvbhgIIAEoCUgCiAEBEi8KC2NyZWF0ZV9kYXRlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgLIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnQhMKEV9hdHRhY2htZW50X2NvdW50QhAKDl9pc19hdHRhY2hhYmxlQg4KDF9kZXNjcmlwdGlvbiK2AQoNUG9saWN5VmVyc2lvbhIbCghkb2N1bWVudBgBIAEoCUIEqKcfAUgAiAEBEhIKCnZlcnNpb25faWQYAiABKAkSHwoSaXNfZGVmYXVsdF92ZXJzaW9uGAMgASgISAGIAQESLwoLY3JlYXRlX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9kb2N1bWVudEIVChNfaXNfZGVmYXVsdF92ZXJzaW9uIjkKDkF0dGFjaGVkUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhIKCnBvbGljeV9hcm4YAiABKAkiMwoLUG9saWN5R3JvdXASEgoKZ3JvdXBfbmFtZRgBIAEoCRIQCghncm91cF9pZBgCIAEoCSIwCgpQb2xpY3lVc2VyEhEKCXVzZXJfbmFtZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjAKClBvbGljeVJvbGUSEQoJcm9sZV9uYW1lGAEgASgJEg8KB3JvbGVfaWQYAiABKAliBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
+  fileDesc("CiBxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeS5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSLRAwoGUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhEKCXBvbGljeV9pZBgCIAEoCRILCgNhcm4YAyABKAkSDAoEcGF0aBgEIAEoCRIaChJkZWZhdWx0X3ZlcnNpb25faWQYBSABKAkSHQoQYXR0YWNobWVudF9jb3VudBgGIAEoBUgAiAEBEhoKDWlzX2F0dGFjaGFibGUYByABKAhIAYgBARIYCgtkZXNjcmlwdGlvbhgIIAEoCUgCiAEBEi8KC2NyZWF0ZV9kYXRlGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfZGF0ZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgLIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnEi0KIHBlcm1pc3Npb25zX2JvdW5kYXJ5X3VzYWdlX2NvdW50GAwgASgFSAOIAQFCEwoRX2F0dGFjaG1lbnRfY291bnRCEAoOX2lzX2F0dGFjaGFibGVCDgoMX2Rlc2NyaXB0aW9uQiMKIV9wZXJtaXNzaW9uc19ib3VuZGFyeV91c2FnZV9jb3VudCK2AQoNUG9saWN5VmVyc2lvbhIbCghkb2N1bWVudBgBIAEoCUIEqKcfAUgAiAEBEhIKCnZlcnNpb25faWQYAiABKAkSHwoSaXNfZGVmYXVsdF92ZXJzaW9uGAMgASgISAGIAQESLwoLY3JlYXRlX2RhdGUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgsKCV9kb2N1bWVudEIVChNfaXNfZGVmYXVsdF92ZXJzaW9uIjkKDkF0dGFjaGVkUG9saWN5EhMKC3BvbGljeV9uYW1lGAEgASgJEhIKCnBvbGljeV9hcm4YAiABKAkiMwoLUG9saWN5R3JvdXASEgoKZ3JvdXBfbmFtZRgBIAEoCRIQCghncm91cF9pZBgCIAEoCSIwCgpQb2xpY3lVc2VyEhEKCXVzZXJfbmFtZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjAKClBvbGljeVJvbGUSEQoJcm9sZV9uYW1lGAEgASgJEg8KB3JvbGVfaWQYAiABKAkiYgobQXR0YWNoZWRQZXJtaXNzaW9uc0JvdW5kYXJ5EiEKGXBlcm1pc3Npb25zX2JvdW5kYXJ5X3R5cGUYASABKAkSIAoYcGVybWlzc2lvbnNfYm91bmRhcnlfYXJuGAIgASgJYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
 
 /**
  * A managed policy without its document.
@@ -93,6 +93,13 @@ export type Policy = Message<"quartet.identity.v1.Policy"> & {
    * @generated from field: repeated quartet.identity.v1.Tag tags = 11;
    */
   tags: Tag[];
+
+  /**
+   * Users and roles of which it is the boundary.
+   *
+   * @generated from field: optional int32 permissions_boundary_usage_count = 12;
+   */
+  permissionsBoundaryUsageCount?: number | undefined;
 };
 
 /**
@@ -243,4 +250,30 @@ export type PolicyRole = Message<"quartet.identity.v1.PolicyRole"> & {
  */
 export const PolicyRoleSchema: GenMessage<PolicyRole> = /*@__PURE__*/
   messageDesc(file_quartet_identity_v1_policy, 5);
+
+/**
+ * A managed policy as what it is the boundary of shows it.
+ *
+ * @generated from message quartet.identity.v1.AttachedPermissionsBoundary
+ */
+export type AttachedPermissionsBoundary = Message<"quartet.identity.v1.AttachedPermissionsBoundary"> & {
+  /**
+   * Always `Policy`.
+   *
+   * @generated from field: string permissions_boundary_type = 1;
+   */
+  permissionsBoundaryType: string;
+
+  /**
+   * @generated from field: string permissions_boundary_arn = 2;
+   */
+  permissionsBoundaryArn: string;
+};
+
+/**
+ * Describes the message quartet.identity.v1.AttachedPermissionsBoundary.
+ * Use `create(AttachedPermissionsBoundarySchema)` to create a new message.
+ */
+export const AttachedPermissionsBoundarySchema: GenMessage<AttachedPermissionsBoundary> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_policy, 6);
 

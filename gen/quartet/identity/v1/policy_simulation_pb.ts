@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/policy_simulation.proto.
  */
 export const file_quartet_identity_v1_policy_simulation: GenFile = /*@__PURE__*/
-  fileDesc("CitxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeV9zaW11bGF0aW9uLnByb3RvEhNxdWFydGV0LmlkZW50aXR5LnYxIrUCCgxDb250ZXh0RW50cnkSLAoQY29udGV4dF9rZXlfbmFtZRgBIAEoCUINwKwfAcqsHwUIBRCAAkgAiAEBEiIKEmNvbnRleHRfa2V5X3ZhbHVlcxgCIAMoCUIGyqwfAhBkEqgBChBjb250ZXh0X2tleV90eXBlGAMgASgJQogBiq0fBnN0cmluZ4qtHwpzdHJpbmdMaXN0iq0fB251bWVyaWOKrR8LbnVtZXJpY0xpc3SKrR8HYm9vbGVhboqtHwtib29sZWFuTGlzdIqtHwJpcIqtHwZpcExpc3SKrR8GYmluYXJ5iq0fCmJpbmFyeUxpc3SKrR8EZGF0ZYqtHwhkYXRlTGlzdEgBiAEBQhMKEV9jb250ZXh0X2tleV9uYW1lQhMKEV9jb250ZXh0X2tleV90eXBlIp4CChBFdmFsdWF0aW9uUmVzdWx0EhgKEGV2YWxfYWN0aW9uX25hbWUYASABKAkSGgoSZXZhbF9yZXNvdXJjZV9uYW1lGAIgASgJEhUKDWV2YWxfZGVjaXNpb24YAyABKAkSRwoSbWF0Y2hlZF9zdGF0ZW1lbnRzGAQgAygLMiUucXVhcnRldC5pZGVudGl0eS52MS5NYXRjaGVkU3RhdGVtZW50QgTQpx8BEiQKFm1pc3NpbmdfY29udGV4dF92YWx1ZXMYBSADKAlCBNCnHwESTgoZcmVzb3VyY2Vfc3BlY2lmaWNfcmVzdWx0cxgGIAMoCzIrLnF1YXJ0ZXQuaWRlbnRpdHkudjEuUmVzb3VyY2VTcGVjaWZpY1Jlc3VsdCLDAQoWUmVzb3VyY2VTcGVjaWZpY1Jlc3VsdBIaChJldmFsX3Jlc291cmNlX25hbWUYASABKAkSHgoWZXZhbF9yZXNvdXJjZV9kZWNpc2lvbhgCIAEoCRJHChJtYXRjaGVkX3N0YXRlbWVudHMYAyADKAsyJS5xdWFydGV0LmlkZW50aXR5LnYxLk1hdGNoZWRTdGF0ZW1lbnRCBNCnHwESJAoWbWlzc2luZ19jb250ZXh0X3ZhbHVlcxgEIAMoCUIE0KcfASK0AQoQTWF0Y2hlZFN0YXRlbWVudBIYChBzb3VyY2VfcG9saWN5X2lkGAEgASgJEhoKEnNvdXJjZV9wb2xpY3lfdHlwZRgCIAEoCRI1Cg5zdGFydF9wb3NpdGlvbhgDIAEoCzIdLnF1YXJ0ZXQuaWRlbnRpdHkudjEuUG9zaXRpb24SMwoMZW5kX3Bvc2l0aW9uGAQgASgLMh0ucXVhcnRldC5pZGVudGl0eS52MS5Qb3NpdGlvbiIoCghQb3NpdGlvbhIMCgRsaW5lGAEgASgFEg4KBmNvbHVtbhgCIAEoBWIGcHJvdG8z", [file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
+  fileDesc("CitxdWFydGV0L2lkZW50aXR5L3YxL3BvbGljeV9zaW11bGF0aW9uLnByb3RvEhNxdWFydGV0LmlkZW50aXR5LnYxIrUCCgxDb250ZXh0RW50cnkSLAoQY29udGV4dF9rZXlfbmFtZRgBIAEoCUINwKwfAcqsHwUIBRCAAkgAiAEBEiIKEmNvbnRleHRfa2V5X3ZhbHVlcxgCIAMoCUIGyqwfAhBkEqgBChBjb250ZXh0X2tleV90eXBlGAMgASgJQogBiq0fBnN0cmluZ4qtHwpzdHJpbmdMaXN0iq0fB251bWVyaWOKrR8LbnVtZXJpY0xpc3SKrR8HYm9vbGVhboqtHwtib29sZWFuTGlzdIqtHwJpcIqtHwZpcExpc3SKrR8GYmluYXJ5iq0fCmJpbmFyeUxpc3SKrR8EZGF0ZYqtHwhkYXRlTGlzdEgBiAEBQhMKEV9jb250ZXh0X2tleV9uYW1lQhMKEV9jb250ZXh0X2tleV90eXBlIoQDChBFdmFsdWF0aW9uUmVzdWx0EhgKEGV2YWxfYWN0aW9uX25hbWUYASABKAkSGgoSZXZhbF9yZXNvdXJjZV9uYW1lGAIgASgJEhUKDWV2YWxfZGVjaXNpb24YAyABKAkSRwoSbWF0Y2hlZF9zdGF0ZW1lbnRzGAQgAygLMiUucXVhcnRldC5pZGVudGl0eS52MS5NYXRjaGVkU3RhdGVtZW50QgTQpx8BEiQKFm1pc3NpbmdfY29udGV4dF92YWx1ZXMYBSADKAlCBNCnHwESTgoZcmVzb3VyY2Vfc3BlY2lmaWNfcmVzdWx0cxgGIAMoCzIrLnF1YXJ0ZXQuaWRlbnRpdHkudjEuUmVzb3VyY2VTcGVjaWZpY1Jlc3VsdBJkCiRwZXJtaXNzaW9uc19ib3VuZGFyeV9kZWNpc2lvbl9kZXRhaWwYByABKAsyNi5xdWFydGV0LmlkZW50aXR5LnYxLlBlcm1pc3Npb25zQm91bmRhcnlEZWNpc2lvbkRldGFpbCKpAgoWUmVzb3VyY2VTcGVjaWZpY1Jlc3VsdBIaChJldmFsX3Jlc291cmNlX25hbWUYASABKAkSHgoWZXZhbF9yZXNvdXJjZV9kZWNpc2lvbhgCIAEoCRJHChJtYXRjaGVkX3N0YXRlbWVudHMYAyADKAsyJS5xdWFydGV0LmlkZW50aXR5LnYxLk1hdGNoZWRTdGF0ZW1lbnRCBNCnHwESJAoWbWlzc2luZ19jb250ZXh0X3ZhbHVlcxgEIAMoCUIE0KcfARJkCiRwZXJtaXNzaW9uc19ib3VuZGFyeV9kZWNpc2lvbl9kZXRhaWwYBSABKAsyNi5xdWFydGV0LmlkZW50aXR5LnYxLlBlcm1pc3Npb25zQm91bmRhcnlEZWNpc2lvbkRldGFpbCJ1CiFQZXJtaXNzaW9uc0JvdW5kYXJ5RGVjaXNpb25EZXRhaWwSLAofYWxsb3dlZF9ieV9wZXJtaXNzaW9uc19ib3VuZGFyeRgBIAEoCEgAiAEBQiIKIF9hbGxvd2VkX2J5X3Blcm1pc3Npb25zX2JvdW5kYXJ5IrQBChBNYXRjaGVkU3RhdGVtZW50EhgKEHNvdXJjZV9wb2xpY3lfaWQYASABKAkSGgoSc291cmNlX3BvbGljeV90eXBlGAIgASgJEjUKDnN0YXJ0X3Bvc2l0aW9uGAMgASgLMh0ucXVhcnRldC5pZGVudGl0eS52MS5Qb3NpdGlvbhIzCgxlbmRfcG9zaXRpb24YBCABKAsyHS5xdWFydGV0LmlkZW50aXR5LnYxLlBvc2l0aW9uIigKCFBvc2l0aW9uEgwKBGxpbmUYASABKAUSDgoGY29sdW1uGAIgASgFYgZwcm90bzM", [file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
 
 /**
  * The values of one condition key.
@@ -97,6 +97,13 @@ export type EvaluationResult = Message<"quartet.identity.v1.EvaluationResult"> &
    * @generated from field: repeated quartet.identity.v1.ResourceSpecificResult resource_specific_results = 6;
    */
   resourceSpecificResults: ResourceSpecificResult[];
+
+  /**
+   * Unset: there is no boundary, or several resources were named.
+   *
+   * @generated from field: quartet.identity.v1.PermissionsBoundaryDecisionDetail permissions_boundary_decision_detail = 7;
+   */
+  permissionsBoundaryDecisionDetail?: PermissionsBoundaryDecisionDetail | undefined;
 };
 
 /**
@@ -137,6 +144,13 @@ export type ResourceSpecificResult = Message<"quartet.identity.v1.ResourceSpecif
    * @generated from field: repeated string missing_context_values = 4;
    */
   missingContextValues: string[];
+
+  /**
+   * Unset: there is no boundary.
+   *
+   * @generated from field: quartet.identity.v1.PermissionsBoundaryDecisionDetail permissions_boundary_decision_detail = 5;
+   */
+  permissionsBoundaryDecisionDetail?: PermissionsBoundaryDecisionDetail | undefined;
 };
 
 /**
@@ -147,6 +161,27 @@ export const ResourceSpecificResultSchema: GenMessage<ResourceSpecificResult> = 
   messageDesc(file_quartet_identity_v1_policy_simulation, 2);
 
 /**
+ * What a permissions boundary says of an action.
+ *
+ * @generated from message quartet.identity.v1.PermissionsBoundaryDecisionDetail
+ */
+export type PermissionsBoundaryDecisionDetail = Message<"quartet.identity.v1.PermissionsBoundaryDecisionDetail"> & {
+  /**
+   * Whether one of its statements allows it and none denies it.
+   *
+   * @generated from field: optional bool allowed_by_permissions_boundary = 1;
+   */
+  allowedByPermissionsBoundary?: boolean | undefined;
+};
+
+/**
+ * Describes the message quartet.identity.v1.PermissionsBoundaryDecisionDetail.
+ * Use `create(PermissionsBoundaryDecisionDetailSchema)` to create a new message.
+ */
+export const PermissionsBoundaryDecisionDetailSchema: GenMessage<PermissionsBoundaryDecisionDetail> = /*@__PURE__*/
+  messageDesc(file_quartet_identity_v1_policy_simulation, 3);
+
+/**
  * Where a statement stands.
  *
  * @generated from message quartet.identity.v1.MatchedStatement
@@ -154,8 +189,8 @@ export const ResourceSpecificResultSchema: GenMessage<ResourceSpecificResult> = 
 export type MatchedStatement = Message<"quartet.identity.v1.MatchedStatement"> & {
   /**
    * The name of a managed policy; `user_alice_read` of the inline policy `read` of alice, and so for groups and roles;
-   * `user_alice_1` of the first policy of a declared user; `PolicyInputList.1` and `ResourcePolicy` of those that the
-   * request has.
+   * `user_alice_1` of the first policy of a declared user; `PolicyInputList.1`, `PermissionsBoundaryPolicyInputList.1`
+   * and `ResourcePolicy` of those that the request has.
    *
    * @generated from field: string source_policy_id = 1;
    */
@@ -188,7 +223,7 @@ export type MatchedStatement = Message<"quartet.identity.v1.MatchedStatement"> &
  * Use `create(MatchedStatementSchema)` to create a new message.
  */
 export const MatchedStatementSchema: GenMessage<MatchedStatement> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_policy_simulation, 3);
+  messageDesc(file_quartet_identity_v1_policy_simulation, 4);
 
 /**
  * A place in the text of a policy.
@@ -216,5 +251,5 @@ export type Position = Message<"quartet.identity.v1.Position"> & {
  * Use `create(PositionSchema)` to create a new message.
  */
 export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
-  messageDesc(file_quartet_identity_v1_policy_simulation, 4);
+  messageDesc(file_quartet_identity_v1_policy_simulation, 5);
 

@@ -8,6 +8,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { AttachedPermissionsBoundary } from "./policy_pb.ts";
+import { file_quartet_identity_v1_policy } from "./policy_pb.ts";
 import type { Tag } from "./tag_pb.ts";
 import { file_quartet_identity_v1_tag } from "./tag_pb.ts";
 import { file_quartet_traits_v1_binding } from "../../traits/v1/binding_pb.ts";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/identity/v1/principal.proto.
  */
 export const file_quartet_identity_v1_principal: GenFile = /*@__PURE__*/
-  fileDesc("CiNxdWFydGV0L2lkZW50aXR5L3YxL3ByaW5jaXBhbC5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSKeAQoEVXNlchIMCgRwYXRoGAEgASgJEhEKCXVzZXJfbmFtZRgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgGIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnInkKBUdyb3VwEgwKBHBhdGgYASABKAkSEgoKZ3JvdXBfbmFtZRgCIAEoCRIQCghncm91cF9pZBgDIAEoCRILCgNhcm4YBCABKAkSLwoLY3JlYXRlX2RhdGUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItQCCgRSb2xlEgwKBHBhdGgYASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEg8KB3JvbGVfaWQYAyABKAkSCwoDYXJuGAQgASgJEi8KC2NyZWF0ZV9kYXRlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuChthc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnQYBiABKAlCBKinHwFIAIgBARIYCgtkZXNjcmlwdGlvbhgHIAEoCUgBiAEBEiEKFG1heF9zZXNzaW9uX2R1cmF0aW9uGAggASgFSAKIAQESJgoEdGFncxgJIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnQh4KHF9hc3N1bWVfcm9sZV9wb2xpY3lfZG9jdW1lbnRCDgoMX2Rlc2NyaXB0aW9uQhcKFV9tYXhfc2Vzc2lvbl9kdXJhdGlvbmIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
+  fileDesc("CiNxdWFydGV0L2lkZW50aXR5L3YxL3ByaW5jaXBhbC5wcm90bxITcXVhcnRldC5pZGVudGl0eS52MSLuAQoEVXNlchIMCgRwYXRoGAEgASgJEhEKCXVzZXJfbmFtZRgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoEdGFncxgGIAMoCzIYLnF1YXJ0ZXQuaWRlbnRpdHkudjEuVGFnEk4KFHBlcm1pc3Npb25zX2JvdW5kYXJ5GAcgASgLMjAucXVhcnRldC5pZGVudGl0eS52MS5BdHRhY2hlZFBlcm1pc3Npb25zQm91bmRhcnkieQoFR3JvdXASDAoEcGF0aBgBIAEoCRISCgpncm91cF9uYW1lGAIgASgJEhAKCGdyb3VwX2lkGAMgASgJEgsKA2FybhgEIAEoCRIvCgtjcmVhdGVfZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAipAMKBFJvbGUSDAoEcGF0aBgBIAEoCRIRCglyb2xlX25hbWUYAiABKAkSDwoHcm9sZV9pZBgDIAEoCRILCgNhcm4YBCABKAkSLwoLY3JlYXRlX2RhdGUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KG2Fzc3VtZV9yb2xlX3BvbGljeV9kb2N1bWVudBgGIAEoCUIEqKcfAUgAiAEBEhgKC2Rlc2NyaXB0aW9uGAcgASgJSAGIAQESIQoUbWF4X3Nlc3Npb25fZHVyYXRpb24YCCABKAVIAogBARImCgR0YWdzGAkgAygLMhgucXVhcnRldC5pZGVudGl0eS52MS5UYWcSTgoUcGVybWlzc2lvbnNfYm91bmRhcnkYCiABKAsyMC5xdWFydGV0LmlkZW50aXR5LnYxLkF0dGFjaGVkUGVybWlzc2lvbnNCb3VuZGFyeUIeChxfYXNzdW1lX3JvbGVfcG9saWN5X2RvY3VtZW50Qg4KDF9kZXNjcmlwdGlvbkIXChVfbWF4X3Nlc3Npb25fZHVyYXRpb25iBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_identity_v1_policy, file_quartet_identity_v1_tag, file_quartet_traits_v1_binding]);
 
 /**
  * A user.
@@ -60,6 +62,13 @@ export type User = Message<"quartet.identity.v1.User"> & {
    * @generated from field: repeated quartet.identity.v1.Tag tags = 6;
    */
   tags: Tag[];
+
+  /**
+   * Unset: none, and in listings.
+   *
+   * @generated from field: quartet.identity.v1.AttachedPermissionsBoundary permissions_boundary = 7;
+   */
+  permissionsBoundary?: AttachedPermissionsBoundary | undefined;
 };
 
 /**
@@ -172,6 +181,13 @@ export type Role = Message<"quartet.identity.v1.Role"> & {
    * @generated from field: repeated quartet.identity.v1.Tag tags = 9;
    */
   tags: Tag[];
+
+  /**
+   * Unset: none, and in listings.
+   *
+   * @generated from field: quartet.identity.v1.AttachedPermissionsBoundary permissions_boundary = 10;
+   */
+  permissionsBoundary?: AttachedPermissionsBoundary | undefined;
 };
 
 /**

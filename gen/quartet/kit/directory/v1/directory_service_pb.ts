@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/kit/directory/v1/directory_service.proto.
  */
 export const file_quartet_kit_directory_v1_directory_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2tpdC9kaXJlY3RvcnkvdjEvZGlyZWN0b3J5X3NlcnZpY2UucHJvdG8SGHF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MSIXChVXYXRjaERpcmVjdG9yeVJlcXVlc3QiaQoWV2F0Y2hEaXJlY3RvcnlSZXNwb25zZRI6CgdjaGFuZ2VzGAEgAygLMikucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkRpcmVjdG9yeUNoYW5nZRITCgtpc19jb21wbGV0ZRgCIAEoCCLNAQoPRGlyZWN0b3J5Q2hhbmdlEj0KB2FjY291bnQYASABKAsyKi5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5QWNjb3VudEgAEhwKEmRlbGV0ZWRfYWNjb3VudF9pZBgCIAEoCUgAEjcKBHJvbGUYAyABKAsyJy5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5Um9sZUgAEhoKEGRlbGV0ZWRfcm9sZV9hcm4YBCABKAlIAEIICgZjaGFuZ2UiSgoQRGlyZWN0b3J5QWNjb3VudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKBWVtYWlsGAMgASgJSACIAQFCCAoGX2VtYWlsIuEBCg1EaXJlY3RvcnlSb2xlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIKCgJpZBgDIAEoCRIUCgx0cnVzdF9wb2xpY3kYBCABKAkSEAoIcG9saWNpZXMYBSADKAkSPwoEdGFncxgGIAMoCzIxLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5EaXJlY3RvcnlSb2xlLlRhZ3NFbnRyeRIMCgRwYXRoGAcgASgJGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjsKEkdldFBvbGljaWVzUmVxdWVzdBIOCgZkaWdlc3QYASABKAkSFQoNcHJpbmNpcGFsX2FybhgCIAEoCSI6ChNHZXRQb2xpY2llc1Jlc3BvbnNlEhEKCWRvY3VtZW50cxgBIAMoCRIQCghpc19rbm93bhgCIAEoCCI/ChZHZXRVc2VyUG9saWNpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJdXNlcl9uYW1lGAIgASgJIj4KF0dldFVzZXJQb2xpY2llc1Jlc3BvbnNlEhEKCWRvY3VtZW50cxgBIAMoCRIQCghpc19rbm93bhgCIAEoCDL8AgoQRGlyZWN0b3J5U2VydmljZRJ6Cg5XYXRjaERpcmVjdG9yeRIvLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5XYXRjaERpcmVjdG9yeVJlcXVlc3QaMC5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuV2F0Y2hEaXJlY3RvcnlSZXNwb25zZSIDkAIBMAESbwoLR2V0UG9saWNpZXMSLC5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuR2V0UG9saWNpZXNSZXF1ZXN0Gi0ucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkdldFBvbGljaWVzUmVzcG9uc2UiA5ACARJ7Cg9HZXRVc2VyUG9saWNpZXMSMC5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuR2V0VXNlclBvbGljaWVzUmVxdWVzdBoxLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRVc2VyUG9saWNpZXNSZXNwb25zZSIDkAIBYgZwcm90bzM");
+  fileDesc("CjBxdWFydGV0L2tpdC9kaXJlY3RvcnkvdjEvZGlyZWN0b3J5X3NlcnZpY2UucHJvdG8SGHF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MSIXChVXYXRjaERpcmVjdG9yeVJlcXVlc3QiaQoWV2F0Y2hEaXJlY3RvcnlSZXNwb25zZRI6CgdjaGFuZ2VzGAEgAygLMikucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkRpcmVjdG9yeUNoYW5nZRITCgtpc19jb21wbGV0ZRgCIAEoCCLNAQoPRGlyZWN0b3J5Q2hhbmdlEj0KB2FjY291bnQYASABKAsyKi5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5QWNjb3VudEgAEhwKEmRlbGV0ZWRfYWNjb3VudF9pZBgCIAEoCUgAEjcKBHJvbGUYAyABKAsyJy5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5Um9sZUgAEhoKEGRlbGV0ZWRfcm9sZV9hcm4YBCABKAlIAEIICgZjaGFuZ2UiSgoQRGlyZWN0b3J5QWNjb3VudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKBWVtYWlsGAMgASgJSACIAQFCCAoGX2VtYWlsIvsBCg1EaXJlY3RvcnlSb2xlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIKCgJpZBgDIAEoCRIUCgx0cnVzdF9wb2xpY3kYBCABKAkSEAoIcG9saWNpZXMYBSADKAkSPwoEdGFncxgGIAMoCzIxLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5EaXJlY3RvcnlSb2xlLlRhZ3NFbnRyeRIMCgRwYXRoGAcgASgJEhgKEGJvdW5kZWRfcG9saWNpZXMYCCADKAkaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOwoSR2V0UG9saWNpZXNSZXF1ZXN0Eg4KBmRpZ2VzdBgBIAEoCRIVCg1wcmluY2lwYWxfYXJuGAIgASgJIjoKE0dldFBvbGljaWVzUmVzcG9uc2USEQoJZG9jdW1lbnRzGAEgAygJEhAKCGlzX2tub3duGAIgASgIIj8KFkdldFVzZXJQb2xpY2llc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgl1c2VyX25hbWUYAiABKAkiegoXR2V0VXNlclBvbGljaWVzUmVzcG9uc2USEQoJZG9jdW1lbnRzGAEgAygJEhAKCGlzX2tub3duGAIgASgIEiEKFHBlcm1pc3Npb25zX2JvdW5kYXJ5GAMgASgJSACIAQFCFwoVX3Blcm1pc3Npb25zX2JvdW5kYXJ5MvwCChBEaXJlY3RvcnlTZXJ2aWNlEnoKDldhdGNoRGlyZWN0b3J5Ei8ucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLldhdGNoRGlyZWN0b3J5UmVxdWVzdBowLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5XYXRjaERpcmVjdG9yeVJlc3BvbnNlIgOQAgEwARJvCgtHZXRQb2xpY2llcxIsLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRQb2xpY2llc1JlcXVlc3QaLS5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuR2V0UG9saWNpZXNSZXNwb25zZSIDkAIBEnsKD0dldFVzZXJQb2xpY2llcxIwLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRVc2VyUG9saWNpZXNSZXF1ZXN0GjEucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkdldFVzZXJQb2xpY2llc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw");
 
 /**
  * What WatchDirectory is asked: nothing.
@@ -175,7 +175,8 @@ export type DirectoryRole = Message<"quartet.kit.directory.v1.DirectoryRole"> & 
   trustPolicy: string;
 
   /**
-   * What its sessions may do: documents.
+   * What its sessions may do: documents. Empty where it has a boundary, so that a reader who knows of none allows
+   * nothing.
    *
    * @generated from field: repeated string policies = 5;
    */
@@ -192,6 +193,13 @@ export type DirectoryRole = Message<"quartet.kit.directory.v1.DirectoryRole"> & 
    * @generated from field: string path = 7;
    */
   path: string;
+
+  /**
+   * Of a role with a boundary: the boundary's document, and then those of its policies. Empty: it has no boundary.
+   *
+   * @generated from field: repeated string bounded_policies = 8;
+   */
+  boundedPolicies: string[];
 };
 
 /**
@@ -304,6 +312,13 @@ export type GetUserPoliciesResponse = Message<"quartet.kit.directory.v1.GetUserP
    * @generated from field: bool is_known = 2;
    */
   isKnown: boolean;
+
+  /**
+   * The document of its boundary. Unset: none.
+   *
+   * @generated from field: optional string permissions_boundary = 3;
+   */
+  permissionsBoundary?: string | undefined;
 };
 
 /**
@@ -333,7 +348,8 @@ export const DirectoryService: GenService<{
   },
   /**
    * Returns identity policies by the digest with which a token names them: those of a principal that was created at run
-   * time, and for 15 minutes those that it had before a change. Only services may call it; PERMISSION_DENIED otherwise.
+   * time, its boundary first if it has one, and for 15 minutes those that it had before a change. Only services may
+   * call it; PERMISSION_DENIED otherwise.
    *
    * @generated from rpc quartet.kit.directory.v1.DirectoryService.GetPolicies
    */
