@@ -19,6 +19,7 @@ import type { PendingAnswers } from "./functions/pending-answers.ts";
 import type { Limits } from "./limits.ts";
 import type { AccessLogs } from "./logging/access-logs.ts";
 import type { OtherRegions } from "./regions/other-regions.ts";
+import type { AccountBlocks } from "./store/account-blocks.ts";
 import type { LockClock } from "./store/lock-clock.ts";
 import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
@@ -52,6 +53,8 @@ export interface Application {
   readonly canonicalUserId: (accountId: string) => string;
   /** Whether ACLs may name accounts by e-mail address. */
   readonly acceptsEmailGrants: boolean;
+  /** What accounts block in all their buckets. */
+  readonly accountBlocks: AccountBlocks;
   /** False: every bucket blocks public access, whatever it says itself. */
   readonly allowsPublicBuckets: boolean;
   /** The ownership of buckets that are created without naming one. */

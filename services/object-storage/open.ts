@@ -55,6 +55,7 @@ import {
 } from "./limits.ts";
 import type { ScanPoolOptions } from "./select/worker/scan-pool.ts";
 import { ScanPool } from "./select/worker/scan-pool.ts";
+import { openAccountBlocks } from "./store/account-blocks.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
@@ -284,6 +285,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     accessPoints: options.accessPoints ?? { find: () => undefined },
     canonicalUserId: (options.accounts ?? noAccounts).canonicalUserId,
     acceptsEmailGrants: options.emailGrants !== "refuse",
+    accountBlocks: await openAccountBlocks(store, log),
     allowsPublicBuckets: options.publicBuckets !== "block",
     newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
     region: options.region,

@@ -13,6 +13,11 @@ import type { CopyAccess } from "./access/access.ts";
 import { guard } from "./access/guard.ts";
 import { sayingWhoPays } from "./access/request-charged.ts";
 import type { Application } from "./application.ts";
+import {
+  deleteAccountPublicAccessBlock,
+  getAccountPublicAccessBlock,
+  putAccountPublicAccessBlock,
+} from "./operations/account-public-access-block.ts";
 import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";
 import { loggingCalls } from "./logging/logged-calls.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
@@ -128,6 +133,9 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       listTagsForResource,
       tagResource,
       untagResource,
+      getAccountPublicAccessBlock,
+      putAccountPublicAccessBlock,
+      deleteAccountPublicAccessBlock,
       getBucketAcl,
       putBucketAcl,
       getObjectAcl,

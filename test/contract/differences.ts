@@ -455,6 +455,9 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "object-storage.ForkBucket":
     "content is shared by reference here, so a bucket can be copied at the cost of its records",
   "object-storage.GetBucketFork": "a fork is made by a job, whose state is read",
+  "object-storage.GetAccountPublicAccessBlock": "GetPublicAccessBlock of the model of s3control",
+  "object-storage.PutAccountPublicAccessBlock": "PutPublicAccessBlock of the model of s3control",
+  "object-storage.DeleteAccountPublicAccessBlock": "DeletePublicAccessBlock of the model of s3control",
   "object-storage.ListTagsForResource": "of the model of s3control, whose other operations are not offered",
   "object-storage.TagResource": "of the model of s3control, whose other operations are not offered",
   "object-storage.UntagResource": "of the model of s3control, whose other operations are not offered",

@@ -239,7 +239,9 @@ class DecidedBucket implements AuthorizedBucket {
   async in(reader: Reader): Promise<Bucket> {
     const decision = this.#decision;
     const bucket = await findNamedBucket(reader, decision.call, decision.nameOf(this.#role));
-    if (!decision.last.finder.dependsOnObjects && isDecidedAlike(bucket, this.known)) return bucket;
+    const { bucket: known, accountBlock } = decision.factsOf(this.#role);
+    const isSameAccount = decision.call.app.accountBlocks.find(bucket.accountId) === accountBlock;
+    if (!decision.last.finder.dependsOnObjects && isSameAccount && isDecidedAlike(bucket, known)) return bucket;
     await decision.decide(reader);
     return this.known;
   }
@@ -249,7 +251,11 @@ class DecidedBucket implements AuthorizedBucket {
     const { app, method } = call;
     return {
       bucket,
-      block: effectiveBlock(bucket.publicAccessBlock, app.allowsPublicBuckets),
+      block: effectiveBlock(
+        bucket.publicAccessBlock,
+        app.accountBlocks.find(bucket.accountId),
+        app.allowsPublicBuckets,
+      ),
       canonicalUserId: app.canonicalUserId,
       accessDenied: (rule) => refuse(call, method.name, bucket.name, rule),
     };

@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 
 import type { Tag } from "../../../gen/quartet/objectstorage/v1/bucket_pb.ts";
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { decideCall } from "../../kit/access/decide.ts";
+import { decideCall, refuseCall } from "../../kit/access/decide.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
@@ -29,6 +29,8 @@ interface BucketMembers {
   readonly expectedBucketOwner?: string;
   readonly copySource?: string;
   readonly expectedSourceBucketOwner?: string;
+  /** Of the operations on an account: which one. */
+  readonly accountId?: string;
 }
 
 /** The operation whose bucket does not exist yet. */
@@ -47,7 +49,8 @@ type NamedByArn = Message & { bucket: string };
 const inspection = ObjectStorageService.method.headBucket.name;
 
 /**
- * Decides whether a call may reach its handler, before any content of an upload is read. In one read, finds the
+ * Decides whether a call may reach its handler, before any content of an upload is read. An operation on an account is
+ * for its own principals: those of others get ACCESS_DENIED. In one read, finds the
  * existing buckets that the request names with what decides on them: policy, ACL, ownership, public access block, and
  * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
  * operation has only those that its request names. A URL that a function was called with names its bucket by a
@@ -63,6 +66,8 @@ const inspection = ObjectStorageService.method.headBucket.name;
 export const guard: Guard<AccessApplication, CopyAccess> = async (request, context) => {
   if (byArn.has(context.method.name)) nameByName(request as NamedByArn);
   const { bucket: name, expectedBucketOwner, copySource, expectedSourceBucketOwner } = request as BucketMembers;
+  const { accountId } = request as BucketMembers;
+  if (accountId !== undefined && accountId !== context.caller.accountId) throw refuseCall(rules, context);
   if (name === undefined || context.method.name === creation) {
     await decideCall(rules, context, request, async (question) => newBucket(question, context));
     return {} as CopyAccess;

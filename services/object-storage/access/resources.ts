@@ -30,6 +30,7 @@ export type AccessApplication = Pick<
   Application,
   | "accessLogs"
   | "accessPoints"
+  | "accountBlocks"
   | "answers"
   | "store"
   | "clock"
@@ -46,16 +47,20 @@ export interface BucketFacts {
   readonly bucket: Bucket;
   readonly policy: BucketPolicy | undefined;
   readonly block: PublicAccessBlock;
+  /** What its account blocks, of which `block` was made. Another one is another object. Undefined: nothing. */
+  readonly accountBlock: PublicAccessBlock | undefined;
 }
 
 /** Reads what decides who may use a bucket. */
 export const factsOf = async (
   reader: Reader,
   bucket: Bucket,
-  { allowsPublicBuckets }: Pick<Application, "allowsPublicBuckets">,
+  { accountBlocks, allowsPublicBuckets }: Pick<Application, "accountBlocks" | "allowsPublicBuckets">,
 ): Promise<BucketFacts> => {
   const policy = bucket.policyRevision === "" ? undefined : await findPolicy(reader, bucket);
-  return { bucket, policy, block: effectiveBlock(bucket.publicAccessBlock, allowsPublicBuckets) };
+  const accountBlock = accountBlocks.find(bucket.accountId);
+  const block = effectiveBlock(bucket.publicAccessBlock, accountBlock, allowsPublicBuckets);
+  return { bucket, policy, block, accountBlock };
 };
 
 /** The buckets of a call: the one that it is for, and the source of a copy. */

@@ -36,6 +36,7 @@ import { resourceArn } from "../domain/resource-arn.ts";
 export type ReplicationApplication = Pick<
   Application,
   | "accounts"
+  | "accountBlocks"
   | "allowsPublicBuckets"
   | "canonicalUserId"
   | "clock"

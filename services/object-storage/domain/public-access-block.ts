@@ -14,18 +14,39 @@ export type PublicAccessBlock = Pick<
 const nothingBlocked: PublicAccessBlock = create(PublicAccessBlockRecordSchema);
 
 /** All switches on. */
-const everythingBlocked: PublicAccessBlock = create(PublicAccessBlockRecordSchema, {
+export const everythingBlocked: PublicAccessBlockRecord = create(PublicAccessBlockRecordSchema, {
   blockPublicAcls: true,
   ignorePublicAcls: true,
   blockPublicPolicy: true,
   restrictPublicBuckets: true,
 });
 
-/** The switches that count in a bucket: its own, or all where the installation has no public buckets. */
+/**
+ * The switches that count in a bucket: its own and those of its account together, or all where the installation has no
+ * public buckets.
+ */
 export const effectiveBlock = (
-  own: PublicAccessBlockRecord | undefined,
+  own: PublicAccessBlock | undefined,
+  ofAccount: PublicAccessBlock | undefined,
   allowsPublicBuckets: boolean,
-): PublicAccessBlock => (allowsPublicBuckets ? (own ?? nothingBlocked) : everythingBlocked);
+): PublicAccessBlock => {
+  if (!allowsPublicBuckets) return everythingBlocked;
+  if (ofAccount === undefined) return own ?? nothingBlocked;
+  return own === undefined ? ofAccount : joined(own, ofAccount);
+};
+
+const joined = (one: PublicAccessBlock, other: PublicAccessBlock): PublicAccessBlock => ({
+  blockPublicAcls: one.blockPublicAcls || other.blockPublicAcls,
+  ignorePublicAcls: one.ignorePublicAcls || other.ignorePublicAcls,
+  blockPublicPolicy: one.blockPublicPolicy || other.blockPublicPolicy,
+  restrictPublicBuckets: one.restrictPublicBuckets || other.restrictPublicBuckets,
+});
+
+/** The switches as they are answered. */
+export const publicAccessBlockMessage = (stored: PublicAccessBlockRecord) => {
+  const { blockPublicAcls, ignorePublicAcls, blockPublicPolicy, restrictPublicBuckets } = stored;
+  return { blockPublicAcls, ignorePublicAcls, blockPublicPolicy, restrictPublicBuckets };
+};
 
 /** The switches of a request, as they are stored; one that is not given is off. */
 export const planPublicAccessBlock = (

@@ -38,7 +38,8 @@ export const putBucketPolicy: Operation<"putBucketPolicy"> = async (request, con
   const revision = app.ids.hex(revisionDigits);
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
-    const { blockPublicPolicy } = effectiveBlock(bucket.publicAccessBlock, app.allowsPublicBuckets);
+    const ofAccount = app.accountBlocks.find(bucket.accountId);
+    const { blockPublicPolicy } = effectiveBlock(bucket.publicAccessBlock, ofAccount, app.allowsPublicBuckets);
     if (blockPublicPolicy && isPublicPolicy(policy))
       throw refuse(context, "PutBucketPolicy", bucket.name, "public-access-block");
     putDocument(transaction, bucket.bucketId, "policy", request.policy);

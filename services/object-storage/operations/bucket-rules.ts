@@ -6,7 +6,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { BucketContext, Operation } from "../application.ts";
 import { isOwnersControl } from "../domain/acl.ts";
 import { readOwnershipControls } from "../domain/ownership.ts";
-import { planPublicAccessBlock } from "../domain/public-access-block.ts";
+import { planPublicAccessBlock, publicAccessBlockMessage } from "../domain/public-access-block.ts";
 import { fault } from "../faults.ts";
 import { revisionDigits } from "../limits.ts";
 import type { Bucket, BucketRules } from "../store/bucket.ts";
@@ -53,10 +53,7 @@ export const getPublicAccessBlock: Operation<"getPublicAccessBlock"> = async (_r
   const { name, publicAccessBlock } = await read(context);
   if (publicAccessBlock === undefined)
     throw fault(ErrorReason.NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION, { bucket_name: name });
-  const { blockPublicAcls, ignorePublicAcls, blockPublicPolicy, restrictPublicBuckets } = publicAccessBlock;
-  return {
-    publicAccessBlockConfiguration: { blockPublicAcls, ignorePublicAcls, blockPublicPolicy, restrictPublicBuckets },
-  };
+  return { publicAccessBlockConfiguration: publicAccessBlockMessage(publicAccessBlock) };
 };
 
 /** Deletes the public access block of a bucket. Repeating it succeeds. */

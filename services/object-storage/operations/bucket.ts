@@ -18,6 +18,7 @@ import { chooseRegion, firstRegion, locationConstraintOf } from "../domain/locat
 import { checkOffered } from "../domain/offer.ts";
 import type { ObjectOwnership } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
+import { effectiveBlock } from "../domain/public-access-block.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { planTagging } from "../domain/tags.ts";
 import { fault, memberNotOffered } from "../faults.ts";
@@ -131,7 +132,12 @@ const aclOfNew = (
   const acl = aclOf(requested, { owner, bucketOwner: owner });
   if (isOwnersControl(acl, owner)) return undefined;
   if (ownership === "BucketOwnerEnforced") throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
-  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw refuse(context, "PutBucketAcl", name, "public-access-block");
+  const { blockPublicAcls } = effectiveBlock(
+    undefined,
+    app.accountBlocks.find(caller.accountId),
+    app.allowsPublicBuckets,
+  );
+  if (blockPublicAcls && isPublicAcl(acl)) throw refuse(context, "PutBucketAcl", name, "public-access-block");
   return acl;
 };
 

@@ -15,7 +15,8 @@ import { findOwnership } from "../domain/ownership.ts";
 import type { BucketLock } from "../domain/object-lock.ts";
 import type { VersioningState } from "../domain/versioning.ts";
 import { forks } from "./forks.ts";
-import { accountBuckets, buckets, configurations, currentVersions, inventoryReports, versions } from "./layout.ts";
+import { inventoryReports } from "./inventory-reports.ts";
+import { accountBuckets, buckets, configurations, currentVersions, versions } from "./layout.ts";
 import type { SearchIndex } from "./search-index.ts";
 
 /** What decides who may use a bucket, besides the content of its policy. */

@@ -27,12 +27,12 @@
  *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
  *    64  directory_entries      bucket id, directory, name       -> DirectoryEntryRecord
  *    65  access_logs            bucket id, instant, id            -> AccessLogRecord
+ *    66  account_settings       account                          -> AccountSettingsRecord
  *    68  search_entries          index id, attribute, value, key   -> SearchEntryRecord
  *    70  counts of what is stored (the kit's own table)
  *
- * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
- * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
- * milliseconds since 1970.
+ * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is made again under an
+ * old name finds nothing of the old one. Keys of objects sort by their UTF-8 bytes. Instants: milliseconds since 1970.
  */
 import {
   AccountBucketRecordSchema,
@@ -42,7 +42,6 @@ import {
   CurrentVersionRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
-  InventoryReportRecordSchema,
   LifecycleProgressRecordSchema,
   LockClockRecordSchema,
   NullVersionRecordSchema,
@@ -60,8 +59,10 @@ import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 import { accessLogs } from "./access-logs.ts";
+import { accountSettings } from "./account-settings.ts";
 import { directoryEntries } from "./directory-entries.ts";
 import { forks } from "./forks.ts";
+import { inventoryReports } from "./inventory-reports.ts";
 import { mfaUses } from "./mfa-uses.ts";
 import { searchEntries } from "./search-entries.ts";
 import { sharedBlobs } from "./shared-blobs.ts";
@@ -343,20 +344,6 @@ export const lifecycleProgress = defineTable({
 });
 
 /**
- * The latest report of each inventory.
- * Sorted so that those of a bucket are deleted together with it.
- *
- *     inventory_reports/"b"/"i"
- *     003f 6200 6900
- */
-export const inventoryReports = defineTable({
-  number: 63,
-  name: "inventory_reports",
-  key: [text("bucket id"), text("id")],
-  value: InventoryReportRecordSchema,
-});
-
-/**
  * How many versions with content are stored, and how many bytes they have.
  * Sorted so that each is found by its name.
  * Written with versions.
@@ -393,6 +380,7 @@ export const layout = [
   inventoryReports,
   directoryEntries,
   accessLogs,
+  accountSettings,
   searchEntries,
   counts,
 ] as const;

@@ -21,7 +21,8 @@ import { ownerNow } from "../domain/ownership.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket, listBucketsAfter } from "../store/bucket.ts";
 import { listIdentified } from "../store/configuration.ts";
-import { inventoryReports, versions } from "../store/layout.ts";
+import { inventoryReports } from "../store/inventory-reports.ts";
+import { versions } from "../store/layout.ts";
 import { limits } from "../limits.ts";
 import { scrubPace } from "./scrub-pace.ts";
 

@@ -75,6 +75,11 @@ describe("an authorized bucket", () => {
     const blocked = { restrictPublicBuckets: true };
     await client.putPublicAccessBlock({ ...photos, publicAccessBlockConfiguration: blocked }, as(alice));
     expect(await outcomeOf(harness, access)).toBe("ACCESS_DENIED");
+    await client.deletePublicAccessBlock(photos, as(alice));
+    expect(await outcomeOf(harness, access)).toBe("the bucket");
+    const ofAccount = { accountId: alice, publicAccessBlockConfiguration: blocked };
+    await client.putAccountPublicAccessBlock(ofAccount, as(alice));
+    expect(await outcomeOf(harness, access)).toBe("ACCESS_DENIED");
   });
 });
 

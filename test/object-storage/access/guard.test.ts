@@ -92,8 +92,15 @@ const allWith = (methods: readonly DescMethod[], outcome: Outcome): Record<strin
   Object.fromEntries(methods.map(({ name }) => [name, outcome]));
 
 describe("guard", () => {
-  test("knows an existing bucket of every operation but three, and the source of both copies", () => {
-    expect(onNoBucket.map(({ name }) => name)).toEqual(["CreateBucket", "ListBuckets", "WriteGetObjectResponse"]);
+  test("knows an existing bucket of every operation but six, and the source of both copies", () => {
+    expect(onNoBucket.map(({ name }) => name)).toEqual([
+      "CreateBucket",
+      "ListBuckets",
+      "WriteGetObjectResponse",
+      "GetAccountPublicAccessBlock",
+      "PutAccountPublicAccessBlock",
+      "DeleteAccountPublicAccessBlock",
+    ]);
     expect(onCopies.map(({ name }) => name)).toEqual(["UploadPartCopy", "CopyObject"]);
     expect(onBuckets.filter((method) => !hasField("expected_bucket_owner")(method))).toEqual([]);
   });

@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
 import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
 import { accessLogs } from "../../../services/object-storage/store/access-logs.ts";
+import { accountSettings } from "../../../services/object-storage/store/account-settings.ts";
 import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
 import { mfaUses } from "../../../services/object-storage/store/mfa-uses.ts";
 import { searchEntries } from "../../../services/object-storage/store/search-entries.ts";
 import { forks } from "../../../services/object-storage/store/forks.ts";
+import { inventoryReports } from "../../../services/object-storage/store/inventory-reports.ts";
 import * as layout from "../../../services/object-storage/store/layout.ts";
 import { sharedBlobs } from "../../../services/object-storage/store/shared-blobs.ts";
 
@@ -17,7 +19,7 @@ describe("the keys of the object storage database", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 21, 22, 23, 24, 25, 26, 30, 40, 41, 60, 61, 62, 63, 64,
-      65, 68, 70,
+      65, 66, 68, 70,
     ]);
   });
 
@@ -44,10 +46,11 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.quarantine, ["blob/ab"])).toBe("0029626c6f622f616200");
     expect(hex(mfaUses, ["m"])).toBe("003d6d00");
     expect(hex(layout.lifecycleProgress, ["lifecycle"])).toBe("003e6c6966656379636c6500");
-    expect(hex(layout.inventoryReports, ["b", "i"])).toBe("003f62006900");
+    expect(hex(inventoryReports, ["b", "i"])).toBe("003f62006900");
     expect(hex(accessLogs, ["b", 1, "i"])).toBe("0041620000000000000000016900");
     expect(hex(layout.counts, ["bytes"])).toBe("0046627974657300");
     expect(hex(directoryEntries, ["b", "a/", "c/"])).toBe("00406200612f00632f00");
+    expect(hex(accountSettings, ["1"])).toBe("00423100");
     expect(hex(searchEntries, ["i", "tag/a", "b", "k"])).toBe("004469007461672f610062006b00");
     expect(hex(layout.lockClock, ["retentions"])).toBe("003c726574656e74696f6e7300");
   });

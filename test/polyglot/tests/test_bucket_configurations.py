@@ -1,5 +1,6 @@
 """Configurations of buckets with boto3, as it comes."""
 
+import json
 import socket
 
 import botocore.exceptions
@@ -117,3 +118,33 @@ def test_tags_are_managed_by_the_arn_of_the_bucket(s3, s3control, bucket):
     with pytest.raises(botocore.exceptions.ClientError) as missing:
         s3control.list_tags_for_resource(**{**resource, "ResourceArn": "arn:aws:s3:::nowhere"})
     assert missing.value.response["Error"]["Code"] == "NoSuchBucket"
+
+
+def test_what_all_buckets_of_the_account_block_counts_in_each(s3, s3control, bucket):
+    account = {"AccountId": "000000000000"}
+    everybody = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
+    block = {
+        "BlockPublicAcls": True,
+        "IgnorePublicAcls": False,
+        "BlockPublicPolicy": True,
+        "RestrictPublicBuckets": False,
+    }
+
+    def code_of(call):
+        with pytest.raises(botocore.exceptions.ClientError) as refused:
+            call()
+        return refused.value.response["Error"]["Code"]
+
+    missing = "NoSuchPublicAccessBlockConfiguration"
+    assert code_of(lambda: s3control.get_public_access_block(**account)) == missing
+    s3control.put_public_access_block(**account, PublicAccessBlockConfiguration=block)
+    try:
+        assert s3control.get_public_access_block(**account)["PublicAccessBlockConfiguration"] == block
+        assert code_of(lambda: s3.put_bucket_policy(Bucket=bucket, Policy=policy)) == "AccessDenied"
+        other = {"AccountId": "111122223333", "PublicAccessBlockConfiguration": block}
+        assert code_of(lambda: s3control.put_public_access_block(**other)) == "AccessDenied"
+    finally:
+        s3control.delete_public_access_block(**account)
+    assert code_of(lambda: s3control.get_public_access_block(**account)) == missing
+    s3.put_bucket_policy(Bucket=bucket, Policy=policy)

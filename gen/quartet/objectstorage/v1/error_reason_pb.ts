@@ -428,7 +428,7 @@ export const ErrorReason = {
   ENCRYPTION_CONFIGURATION_NOT_FOUND: 63,
 
   /**
-   * The bucket has no settings that block public access; there is none to block.
+   * The bucket, or the account, has no settings that block public access; there is none to block.
    *
    * @generated from enum value: ERROR_REASON_NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION = 64;
    */
