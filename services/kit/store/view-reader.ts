@@ -3,7 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 
 import { Turn } from "../clock/turn.ts";
 import type { ByteString } from "./byte-string.ts";
-import { bytesOf } from "./byte-string.ts";
+import { bytesOf, byteStringOf } from "./byte-string.ts";
 import type { RawEntry, View } from "./engine.ts";
 import { StoreCorruptionError } from "./errors.ts";
 import type { RangeOptions } from "./range.ts";
@@ -102,7 +102,7 @@ export class ViewReader implements Reader {
     if (limit <= 0 || bounds.low >= bounds.high) return entries;
     const seen = this.#reads?.addRange(bounds, reverse);
     // Page by page: with a step of a generator for each, small records cost a quarter more.
-    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, limit))) {
+    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, limit), this.#reads)) {
       const end = Math.min(page.length, limit - entries.length);
       for (let index = 0; index < end; index += 1) {
         const { key, payload } = page[index]!;
@@ -122,7 +122,7 @@ export class ViewReader implements Reader {
     let left = range.limit ?? Number.POSITIVE_INFINITY;
     if (left <= 0 || bounds.low >= bounds.high) return;
     const seen = this.#reads?.addRange(bounds, reverse);
-    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, left))) {
+    for await (const page of pagesOf(table, this.#view.scan(bounds, reverse, left), this.#reads)) {
       for (const entry of page) {
         seen?.through(entry.key);
         yield entry;
@@ -143,15 +143,18 @@ const inTable = <T>({ name }: Table, read: () => T): T => {
   }
 };
 
-/** The same for the pages of a scan. */
+/** The same for the pages of a scan. A damaged record was read as well: who goes on past it decides on what it is. */
 async function* pagesOf(
   { name }: Table,
   pages: AsyncGenerator<readonly RawEntry[], void>,
+  reads: ReadSet | undefined,
 ): AsyncGenerator<readonly RawEntry[], void> {
   try {
     yield* pages;
   } catch (error) {
-    throw error instanceof StoreCorruptionError ? error.inTable(name) : error;
+    if (!(error instanceof StoreCorruptionError)) throw error;
+    reads?.keys.add(byteStringOf(error.key));
+    throw error.inTable(name);
   }
 }
 

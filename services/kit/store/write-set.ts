@@ -1,6 +1,7 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
-import { compareBytes } from "./byte-string.ts";
+import { byteStringOf, compareBytes, successor } from "./byte-string.ts";
 import type { RawEntry, RawWrites, View } from "./engine.ts";
+import { StoreCorruptionError } from "./errors.ts";
 import { frozen } from "./shared-records.ts";
 
 /** One intended change: `payload` undefined deletes. */
@@ -151,7 +152,9 @@ async function* mergedScan(
   if (reverse) own.reverse();
   const isBefore = (left: ByteString, right: ByteString): boolean => (reverse ? left > right : left < right);
   let next = 0;
-  for await (const page of base.scan(bounds, reverse, expected)) {
+  const scan =
+    own.length === 0 ? base.scan(bounds, reverse, expected) : pagesBelow(own, base, bounds, reverse, expected);
+  for await (const page of scan) {
     const merged: RawEntry[] = [];
     for (const entry of page) {
       while (next < own.length && isBefore((own[next] as RawWrite).key, entry.key)) append(merged, own[next++]);
@@ -164,6 +167,39 @@ async function* mergedScan(
   while (next < own.length) append(rest, own[next++]);
   yield rest;
 }
+
+/** The pages of a view without damaged records that the changes replace or delete; one that they leave is thrown. */
+async function* pagesBelow(
+  changes: readonly RawWrite[],
+  base: View,
+  bounds: Bounds,
+  reverse: boolean,
+  expected: number,
+): AsyncGenerator<readonly RawEntry[], void> {
+  let rest = bounds;
+  for (;;) {
+    let damaged: ByteString;
+    try {
+      for await (const page of base.scan(rest, reverse, expected)) {
+        const last = page.at(-1);
+        if (last !== undefined) rest = pastKey(rest, reverse, last.key);
+        yield page;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreCorruptionError)) throw error;
+      damaged = byteStringOf(error.key);
+      if (!changes.some(({ key }) => key === damaged)) throw error;
+    }
+    // A page with a damaged record is not returned at all.
+    yield* base.scan(reverse ? { ...rest, low: successor(damaged) } : { ...rest, high: damaged }, reverse, expected);
+    rest = pastKey(rest, reverse, damaged);
+  }
+}
+
+/** What is left of a range when a key was read. */
+const pastKey = (bounds: Bounds, reverse: boolean, key: ByteString): Bounds =>
+  reverse ? { ...bounds, high: key } : { ...bounds, low: successor(key) };
 
 const append = (page: RawEntry[], write: RawWrite | undefined): void => {
   if (write?.payload !== undefined) page.push({ key: write.key, payload: write.payload.slice() });

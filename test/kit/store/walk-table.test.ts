@@ -1,5 +1,5 @@
 import { Level } from "level";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { sealRecord } from "../../../services/kit/store/record.ts";
 import type { Store } from "../../../services/kit/store/store.ts";
@@ -134,4 +134,78 @@ test("a range is deleted with its damaged records", async () => {
   const left = await store.read((reader) => reader.list(events, { limit: 20 }));
   expect(left.map(({ key }) => key.join("")).join(" ")).toBe("a0 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9");
   await store.close();
+});
+
+/** A store with ten records of a stream of which the third is damaged. */
+const openDamaged = async (): Promise<Store> => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => {
+    for (let at = 0; at < 10; at += 1) transaction.put(events, ["a", at], { value: Buffer.alloc(8) });
+  });
+  await first.close();
+  await damageStoredRecord(directory, events, ["a", 2]);
+  const store = await openStore({ directory: `${directory}/leveldb` });
+  onTestFinished(() => store.close());
+  return store;
+};
+
+// what a transaction does with a damaged record, what it then reads in both directions
+test.for([
+  ["deletes", "0 1 3 4 5 6 7 8 9"],
+  ["replaces", "0 1 2 3 4 5 6 7 8 9"],
+] as const)("a transaction that %s a damaged record reads what it has written", async ([what, left]) => {
+  const store = await openDamaged();
+  const read = await store.transact(async (transaction) => {
+    if (what === "deletes") transaction.delete(events, ["a", 2]);
+    else transaction.put(events, ["a", 2], { value: Buffer.alloc(8) });
+    const walked = await Array.fromAsync(walkTable(transaction, events, { prefix: ["a"] }));
+    const reversed = await transaction.list(events, { prefix: ["a"], reverse: true, limit: 10 });
+    return [walked, reversed.toReversed()].map((entries) => entries.map(({ key }) => key[1]).join(" "));
+  });
+  expect(read).toEqual([left, left]);
+});
+
+test("a damaged record that a transaction leaves is thrown, also if it has replaced another one", async () => {
+  const store = await openDamaged();
+  const reading = store.transact((transaction) => {
+    transaction.put(events, ["a", 1], { value: Buffer.alloc(8) });
+    return transaction.list(events, { prefix: ["a"], limit: 10 });
+  });
+  await expect(reading).rejects.toThrow("is damaged");
+});
+
+test("two transactions at the same time count a damaged record once when both delete what they count", async () => {
+  const store = await openDamaged();
+  const counts: number[] = [];
+  const count = (): Promise<void> =>
+    store.transact(async (transaction) => {
+      let counted = 0;
+      for await (const { key } of walkTable(transaction, events, { prefix: ["a"] })) {
+        transaction.delete(events, key);
+        counted += 1;
+      }
+      transaction.afterCommit(() => void counts.push(counted));
+      if (counted === 0) transaction.put(notes, ["b", "nothing"], { value: "left" });
+    });
+  await Promise.all([count(), count(), count()]);
+  expect(counts.toSorted((a, b) => a - b)).toEqual([0, 0, 10]);
+});
+
+test("a damaged record that another transaction mends meanwhile is read again", async () => {
+  const store = await openDamaged();
+  const [isRead, mended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const seen: string[] = [];
+  const reading = store.transact(async (transaction) => {
+    const walked = await Array.fromAsync(walkTable(transaction, events, { prefix: ["a"], limit: 3 }));
+    seen.push(walked[2]?.value === undefined ? "damaged" : "whole");
+    transaction.put(notes, ["b", "seen"], { value: seen.at(-1) ?? "" });
+    isRead.resolve();
+    await mended.promise;
+  });
+  await isRead.promise;
+  await store.transact((transaction) => transaction.put(events, ["a", 2], { value: Buffer.alloc(8) }));
+  mended.resolve();
+  await reading;
+  expect(seen).toEqual(["damaged", "whole"]);
 });
