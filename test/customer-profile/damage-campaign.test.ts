@@ -26,6 +26,10 @@ const ticket = {
   fields: { mail: { source: "_source.mail", target: "_profile.EmailAddress", contentType: "EMAIL_ADDRESS" } },
   keys: { mail: { items: [{ fieldNames: ["mail"], standardIdentifiers: ["PROFILE", "UNIQUE"] }] } },
 };
+/** Its objects find no profile, and are sent to the queue for dead letters. */
+const orphan = { ...ticket, objectTypeName: "orphan", description: "Orphans", allowProfileCreation: false };
+const putOrphan = (client: ProfileClient, mail: string) =>
+  client.putProfileObject({ domainName, objectTypeName: "orphan", object: JSON.stringify({ mail }) });
 const putTicket = (client: ProfileClient, mail: string) =>
   client.putProfileObject({ domainName, objectTypeName: "ticket", object: JSON.stringify({ mail }) });
 
@@ -34,6 +38,8 @@ const fillDomain = async (client: ProfileClient, account: string): Promise<void>
   const matching = { enabled: true };
   await client.createDomain({ domainName, defaultExpirationDays: 30, deadLetterQueueUrl, matching });
   await client.putProfileObjectType(ticket);
+  await client.putProfileObjectType(orphan);
+  await putOrphan(client, "nobody@x.org");
   for (const name of ["Ann", "Ann", "Bob"])
     await client.createProfile({ domainName, firstName: name, emailAddress: "a@x.org" });
   const { profileId } = await client.createProfile({ domainName, firstName: "Gone" });
@@ -49,6 +55,7 @@ const callsOf = (client: ProfileClient): Record<string, () => Promise<unknown>> 
   createProfile: () => client.createProfile({ domainName, firstName: "Cleo", emailAddress: "cleo@x.org" }),
   searchProfiles: () => client.searchProfiles({ domainName, keyName: "_email", values: ["a@x.org"], maxResults: 1 }),
   putProfileObject: () => putTicket(client, "ann@x.org"),
+  putOrphan: () => putOrphan(client, "nobody@y.org"),
   putAnother: () => putTicket(client, "new@x.org"),
   getProfileObjectType: () => client.getProfileObjectType({ domainName, objectTypeName: "ticket" }),
   listProfileObjectTypes: () => client.listProfileObjectTypes({ domainName }),

@@ -36,6 +36,8 @@ const fillAccount = async (harness: Harness, account: string): Promise<void> => 
   const { client, opened } = harness;
   const bucket = bucketOf(account);
   await client.createBucket({ bucket }, as(account));
+  const publicAccessBlockConfiguration = { blockPublicAcls: true };
+  await client.putAccountPublicAccessBlock({ accountId: account, publicAccessBlockConfiguration }, as(account));
   const searchIndexConfiguration = { attributes: [{ source: "ContentType" }] };
   await client.putBucketSearchIndex({ bucket, searchIndexConfiguration }, as(account));
   const versioningConfiguration = { status: "Enabled" };
@@ -73,9 +75,15 @@ const callsOf = (harness: Harness, account: string): Record<string, () => Promis
     listMultipartUploads: () => client.listMultipartUploads({ bucket }, by),
     uploadNew: () => upload(harness, account, "another", true),
     getLifecycle: () => client.getBucketLifecycleConfiguration({ bucket }, by),
+    getAccountBlock: () => client.getAccountPublicAccessBlock({ accountId: account }, by),
     getSearchIndex: () => client.getBucketSearchIndex({ bucket }, by),
     deleteNew: () => client.deleteObject({ bucket, key: "new" }, by),
     deleteOld: () => client.deleteObject({ bucket, key: "dir/large" }, by),
+    putAccountBlock: () =>
+      client.putAccountPublicAccessBlock(
+        { accountId: account, publicAccessBlockConfiguration: { blockPublicAcls: true } },
+        by,
+      ),
     createBucket: () => client.createBucket({ bucket: `second-${account}` }, by),
     forkBucket: () => client.forkBucket({ bucket, destination: `fork-${account}` }, by),
     deleteBucket: () => client.deleteBucket({ bucket: `second-${account}` }, by),

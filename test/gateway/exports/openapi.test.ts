@@ -62,7 +62,7 @@ describe("an OpenAPI document", () => {
       "event-bus",
       "ApiDestination Archive Connection DeadLetter Endpoint Event Partner Permission Replay Resource Rule Schema Target",
     ],
-    ["object-storage", "Bucket MultipartUpload Object Resource"],
+    ["object-storage", "Account Bucket MultipartUpload Object Resource"],
   ])("of %s groups its operations by what they are about", (name, tags) => {
     const { document } = exported.find(({ api }) => api === name) ?? {};
     const groups = new Set(operationsOf(document as Document).flatMap((operation) => operation.tags));
