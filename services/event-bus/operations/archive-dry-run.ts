@@ -110,7 +110,7 @@ interface Examined {
 /** Compares the events of one page with a pattern, and lets everything else run after each few milliseconds. */
 const examine = async (app: Application, reader: Reader, examination: Examination): Promise<Examined> => {
   const { account, archive, range, pattern, limit } = examination;
-  const matcher = new Matcher<true>().with([{ name: "", pattern, item: true }]);
+  const matcher = await new Matcher<true>().withInTurns([{ name: "", pattern, item: true }]);
   const turn = new Turn();
   const matchedEvents: string[] = [];
   let { after } = range;

@@ -4,7 +4,7 @@
  */
 import { fromBinary } from "@bufbuild/protobuf";
 
-import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { EventRecord, RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
@@ -15,9 +15,11 @@ import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { deliveryOfHolder } from "../ingestion/fan-out.ts";
 import { findWaitingHolder } from "../ingestion/ordered-delivery.ts";
-import { failedField } from "../pattern/failed-field.ts";
+import { failedField, matchesEvent } from "../pattern/failed-field.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
+import type { Pattern } from "../pattern/parse.ts";
 import { parsePattern } from "../pattern/parse.ts";
+import { PatternError } from "../pattern/pattern-error.ts";
 import { listDeadLetters } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findLogged, listHolders } from "../store/event.ts";
@@ -35,7 +37,7 @@ const lettersMax = 1_000;
 const deliveriesMax = 100;
 
 /** Explains what became of an event. */
-export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller }) =>
+export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller, signal }) =>
   app.store.read(async (reader) => {
     const found = await findLogged(reader, caller.accountId, eventId, tracesMax);
     if (found.length === 0) throw fault(ErrorReason.EVENT_NOT_FOUND, { id: eventId });
@@ -47,28 +49,44 @@ export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller }
         event: eventJson(event),
         eventBusArn: busArn(app.arnScope, bus),
         ingestionTime: instant(BigInt(key.ingestedMs)),
-        rules: await traceRules(reader, key.account, event),
+        rules: await traceRules(reader, key.account, event, signal),
         deliveries: [...(await waiting(app, reader, key)), ...(await givenUp(reader, key.account, event))],
       });
     }
     return { traces };
   });
 
-const traceRules = async (reader: Reader, account: string, event: EventRecord) => {
+const traceRules = async (reader: Reader, account: string, event: EventRecord, signal: AbortSignal) => {
   const rules = await listRules(
     reader,
     { account, name: event.bus },
     { namePrefix: "", after: undefined, limit: rulesMax },
   );
   const envelope = envelopeOf(event);
-  const traces = rules.map(({ name, rule }) => {
-    const eventPattern = rule?.state === RuleState.DISABLED ? undefined : rule?.eventPattern;
-    if (eventPattern === undefined) return { rule: name, matched: false };
-    const failed = failedField(parsePattern(eventPattern), (wanted) => flattenEvent(envelope, event.detail, wanted));
-    return failed === undefined ? { rule: name, matched: true } : { rule: name, matched: false, failedField: failed };
-  });
+  const flatten = (wanted: (path: string) => boolean) => flattenEvent(envelope, event.detail, wanted);
+  const traces = [];
   let unmatched = 0;
-  return traces.filter(({ matched }) => matched || unmatched++ < unmatchedMax);
+  for (const { name, rule } of rules) {
+    signal.throwIfAborted();
+    const pattern = rule === undefined ? undefined : patternOf(rule);
+    if (pattern !== undefined && (await matchesEvent(pattern, flatten))) traces.push({ rule: name, matched: true });
+    else if (unmatched++ < unmatchedMax) {
+      const failed = pattern && (await failedField(pattern, flatten, signal));
+      traces.push({ rule: name, matched: false, ...(failed !== undefined && { failedField: failed }) });
+    }
+  }
+  return traces;
+};
+
+/** The pattern of an enabled rule; undefined: it has none, or a damaged one, which no event matches. */
+const patternOf = ({ state, eventPattern }: RuleRecord): Pattern | undefined => {
+  if (state === RuleState.DISABLED || eventPattern === undefined) return undefined;
+  try {
+    return parsePattern(eventPattern);
+  } catch (error) {
+    if (error instanceof PatternError) return undefined;
+    throw error;
+  }
 };
 
 /** The deliveries of a logged event that have not ended. */

@@ -46,8 +46,8 @@ import type { Deduplication } from "../store/deduplication.ts";
 import { findDuplicate, putDeduplication } from "../store/deduplication.ts";
 import { findEndpointById } from "../store/global-endpoint.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
+import { matchesEvent } from "../pattern/failed-field.ts";
 import { flattenText } from "../pattern/flatten.ts";
-import { Matcher } from "../pattern/matcher.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Puts events on buses. Repeating the call puts them again, except for entries with a deduplication id. */
@@ -263,8 +263,7 @@ export const testEventPattern: Operation<"testEventPattern"> = async (request, {
   const pattern = parseRequestPattern(request.eventPattern);
   if (!isEvent(request.event, access.revision.depthMax))
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
-  const matcher = new Matcher<true>().with([{ name: "", pattern, item: true }]);
-  return { result: (await matcher.matchInTurns(flattenText(request.event, matcher.wants))).length > 0 };
+  return { result: await matchesEvent(pattern, (wanted) => flattenText(request.event, wanted)) };
 };
 
 const isEvent = (text: string, depthMax: number): boolean => {

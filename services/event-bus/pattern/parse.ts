@@ -12,8 +12,9 @@ export interface Pattern {
   readonly branches: readonly Branch[];
 }
 
-/** The number of branches to which the `$or`s of one pattern may multiply. */
+/** The number of branches to which the `$or`s of one pattern may multiply, and of all their conditions together. */
 const branchesMax = 1000;
+const conditionsMax = 10_000;
 
 /**
  * Parses a pattern. Throws PatternError, with the messages that clients of such APIs expect. If an `$or` is not a list
@@ -26,7 +27,7 @@ export const parsePattern = (source: string): Pattern => {
   try {
     branches = parseFields(root, undefined, [new Map()], { knowsOr: true, isInsideOr: false });
   } catch (error) {
-    if (!(error instanceof PatternError) || error instanceof TooManyBranchesError || !mentionsOr(root)) throw error;
+    if (!(error instanceof PatternError) || error instanceof TooComplexError || !mentionsOr(root)) throw error;
     branches = parseFields(root, undefined, [new Map()], { knowsOr: false, isInsideOr: false });
   }
   for (const branch of branches) for (const [path, condition] of branch) checkComplexity(path, condition);
@@ -35,7 +36,7 @@ export const parsePattern = (source: string): Pattern => {
 
 type MutableBranch = Map<string, FieldCondition>;
 
-class TooManyBranchesError extends PatternError {}
+class TooComplexError extends PatternError {}
 
 /** How `$or` is treated in an object. */
 interface OrContext {
@@ -69,6 +70,7 @@ const parseFields = (
       if (alternatives.length === 0) throw new PatternError("Empty arrays are not allowed", value.end);
       const condition = conditionOf(alternatives);
       for (const branch of branches) branch.set(inner, condition);
+      if (branches.length > 1) checkConditions(branches, 1);
     } else throw new PatternError(`"${name}" must be an object or an array`, value.end);
   }
   return branches;
@@ -80,16 +82,28 @@ const parseOr = (value: JsonNode, path: string | undefined, before: MutableBranc
   for (const item of value.items) {
     if (item.kind !== "object")
       throw new PatternError("Only JSON object is allowed in array of $or relationship.", item.end);
-    if (before.length * value.items.length > branchesMax)
-      throw new TooManyBranchesError(`Rule is too complex - $or makes more than ${branchesMax} combinations`);
+    if (before.length * value.items.length > branchesMax) throw tooManyBranches();
+    checkConditions(before, value.items.length);
     const copies = before.map((branch) => new Map(branch));
     branches.push(...parseFields(item, path, copies, { knowsOr: true, isInsideOr: true }));
-    if (branches.length > branchesMax)
-      throw new TooManyBranchesError(`Rule is too complex - $or makes more than ${branchesMax} combinations`);
+    if (branches.length > branchesMax) throw tooManyBranches();
   }
+  checkConditions(branches, 1);
   if (value.items.length < 2)
     throw new PatternError("There must have at least 2 Objects in $or relationship.", value.end);
   return branches;
+};
+
+const tooManyBranches = (): PatternError =>
+  new TooComplexError(`Rule is too complex - $or makes more than ${branchesMax} combinations`);
+
+/** Throws if so many copies of the branches have too many conditions: what a rule needs in memory grows with them. */
+const checkConditions = (branches: readonly Branch[], copies: number): void => {
+  const count = branches.reduce((sum, { size }) => sum + size, 0) * copies;
+  if (count > conditionsMax)
+    throw new TooComplexError(
+      `Rule is too complex - the combinations of its $or have more than ${conditionsMax} conditions together`,
+    );
 };
 
 const mentionsOr = (node: JsonNode): boolean => {

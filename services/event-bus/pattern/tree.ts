@@ -135,9 +135,10 @@ export class Tree {
   *add(pattern: number, branches: readonly Branch[]): Steps<void> {
     const draft = this.#draft;
     if (draft === undefined) throw new Error("the tree is complete");
+    const uses = usesOf(branches);
     for (const branch of branches) {
       let node = rootNode;
-      for (const [path, condition] of orderConditions(branch)) {
+      for (const [path, condition] of orderConditions(branch, uses)) {
         node = this.#childOf(draft, node, path, condition);
         yield;
       }
@@ -213,16 +214,32 @@ export class Tree {
 /** The member of an event that is an object, so that no array holds more than one of its members. */
 const objectMember = "detail.";
 
+/** How many branches of a pattern have each condition. */
+type Uses = ReadonlyMap<FieldCondition, number>;
+
+const usesOf = (branches: readonly Branch[]): Uses => {
+  const uses = new Map<FieldCondition, number>();
+  if (branches.length > 1)
+    for (const branch of branches)
+      for (const condition of branch.values()) uses.set(condition, (uses.get(condition) ?? 0) + 1);
+  return uses;
+};
+
 /**
  * Conditions on the paths below one path follow each other, so that the elements of different arrays never multiply:
- * an element is forgotten after the last path that its array holds. Paths with few literals come first, because they
- * leave the fewest branches. Paths that may be absent come last in their order, because whether one is absent depends
- * on the elements to which smaller paths are bound.
+ * an element is forgotten after the last path that its array holds. Literals come first; of them those that most
+ * branches have, because they are one node for all of them, and then those with few alternatives, because they leave
+ * the fewest branches. Paths that may be absent come last in their order, because whether one is absent depends on the
+ * elements to which smaller paths are bound.
  */
-const orderConditions = (branch: Branch): [string, FieldCondition][] => orderBelow([...branch], 0);
+const orderConditions = (branch: Branch, uses: Uses): [string, FieldCondition][] => orderBelow([...branch], 0, uses);
 
 /** Orders conditions whose paths are equal up to an offset. */
-const orderBelow = (conditions: readonly [string, FieldCondition][], offset: number): [string, FieldCondition][] => {
+const orderBelow = (
+  conditions: readonly [string, FieldCondition][],
+  offset: number,
+  uses: Uses,
+): [string, FieldCondition][] => {
   if (conditions.length < 2) return [...conditions];
   const begin = commonEnd(conditions, offset);
   const groups = new Map<string, [string, FieldCondition][]>();
@@ -233,9 +250,9 @@ const orderBelow = (conditions: readonly [string, FieldCondition][], offset: num
     else group.push(each);
   }
   return [...groups]
-    .map(([name, group]) => ({ name, group, ...rankGroup(group) }))
+    .map(([name, group]) => ({ name, group, ...rankGroup(group, uses) }))
     .toSorted((a, b) => compareGroups(a, b))
-    .flatMap(({ name, group }) => orderBelow(group, begin + name.length));
+    .flatMap(({ name, group }) => orderBelow(group, begin + name.length, uses));
 };
 
 /** Where the last name ends that all paths have in common, with its dot. */
@@ -262,12 +279,20 @@ interface RankedGroup {
   readonly path: string;
   readonly least: number;
   readonly greatest: number;
+  /** The branches that have all its conditions, or more. */
+  readonly uses: number;
 }
 
-const rankGroup = (conditions: readonly [string, FieldCondition][]): RankedGroup => {
-  const ranks = conditions.map(([, condition]) => rankOf(condition));
-  const path = conditions.reduce((best, [each]) => (each < best ? each : best), conditions[0]?.[0] ?? "");
-  return { path, least: Math.min(...ranks), greatest: Math.max(...ranks) };
+const rankGroup = (conditions: readonly [string, FieldCondition][], uses: Uses): RankedGroup => {
+  let [path, least, greatest, shared] = [conditions[0]?.[0] ?? "", Infinity, 0, Infinity];
+  for (const [each, condition] of conditions) {
+    const rank = rankOf(condition);
+    if (each < path) path = each;
+    if (rank < least) least = rank;
+    if (rank > greatest) greatest = rank;
+    shared = Math.min(shared, uses.get(condition) ?? 1);
+  }
+  return { path, least, greatest, uses: shared };
 };
 
 const compareGroups = (a: RankedGroup, b: RankedGroup): number => {
@@ -275,6 +300,8 @@ const compareGroups = (a: RankedGroup, b: RankedGroup): number => {
   if (a.greatest === rankAbsent && b.greatest === rankAbsent) return byPath;
   return (
     Number(a.greatest === rankAbsent) - Number(b.greatest === rankAbsent) ||
+    Number(a.least >= rankOther) - Number(b.least >= rankOther) ||
+    b.uses - a.uses ||
     a.least - b.least ||
     a.greatest - b.greatest ||
     byPath

@@ -16,6 +16,8 @@ const refusal = (source: string): string => {
 const tooComplex =
   "Rule is too complex - try using fewer wildcard characters or fewer repeating character sequences after a wildcard character";
 
+const tooMany = "Rule is too complex - the combinations of its $or have more than 10000 conditions together";
+
 /** An `$or` of this many branches. */
 const branchesOf = (name: string, count: number): string =>
   `{"$or":[${Array.from({ length: count }, (_, index) => `{"${name}${index}":[1]}`).join()}]}`;
@@ -123,6 +125,22 @@ describe("parsePattern refuses", () => {
     expect(refusal(`{"a":${branchesOf("x", 32)},"b":${branchesOf("y", 32)}}`)).toBe(
       "Rule is too complex - $or makes more than 1000 combinations",
     );
+  });
+
+  // branches of the first and the second $or, fields next to them
+  test.each([
+    [[10, 10], 98, "accepted"],
+    [[10, 10], 99, tooMany],
+    [[25, 40], 8, "accepted"],
+    [[25, 40], 9, tooMany],
+  ])("more than 10000 conditions of all branches together: $or of %j next to %i fields", (counts, fields, answer) => {
+    const ors = counts.map((count, index) => `"o${index}":${branchesOf("x", count)}`);
+    const next = Array.from({ length: fields }, (_none, index) => `"${index}":[1]`);
+    for (const members of [
+      [...ors, ...next],
+      [...next, ...ors],
+    ])
+      expect(refusal(`{${members.join()}}`)).toBe(answer);
   });
 
   test("nesting beyond 1000 levels", () => {

@@ -105,3 +105,20 @@ test("a set is about as large as its patterns need, not as objects would be", ()
   const { entries } = countingEntries(10_000);
   expect(new Matcher<number>().with(entries).bytes).toBeLessThan(10_000 * 400);
 });
+
+const fieldsOf = (prefix: string, count: number): string =>
+  Array.from({ length: count }, (_none, index) => `"${prefix}${index}":[1]`).join();
+const orOf = (alternatives: readonly string[]): string => `{"$or":[${alternatives.map((each) => `{${each}}`).join()}]}`;
+
+// what the pattern has besides two $or of ten branches
+test.for([
+  ["98 fields", `{${fieldsOf("f", 98)}}`],
+  ["an $or of two branches with 40 fields each", orOf([fieldsOf("f", 40), fieldsOf("g", 40)])],
+] as const)("the branches of a pattern share the conditions of %s", ([, shared]) => {
+  const ten = orOf(Array.from({ length: 10 }, (_none, index) => `"x${index}":["y"]`));
+  // Whether its name comes before theirs or after them. Each branch for itself has more than 800,000 bytes.
+  for (const name of ["a", "z"]) {
+    const pattern = parsePattern(`{"m":${ten},"n":${ten},"${name}":${shared}}`);
+    expect(new Matcher<true>().with([{ name: "it", pattern, item: true }]).bytes).toBeLessThan(60_000);
+  }
+});
