@@ -3,6 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import { nextTurn } from "../../kit/clock/turn.ts";
 import type { Job, JobDone, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import { SealBrokenError } from "../../kit/keyring/sealed.ts";
@@ -141,6 +142,7 @@ const attemptDelivery = async (
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
   try {
+    if (takesLong(target, event)) await nextTurn();
     return await connectorOf(target)({
       account: delivery.account,
       event,
@@ -159,6 +161,14 @@ const attemptDelivery = async (
     return { kind: "retry", code: "INTERNAL_ERROR", message: "The delivery failed inside the service." };
   }
 };
+
+/** The characters of an event, once for each of its parts that a target's input has, above which that takes long. */
+const quickCharacters = 32_768;
+
+/** Whether making the input takes so long that others wait for some of them. */
+const takesLong = ({ input, inputTransformer }: Target, { detail }: EventRecord): boolean =>
+  input === undefined &&
+  detail.length * (1 + Object.keys(inputTransformer?.inputPathsMap ?? {}).length) > quickCharacters;
 
 const ruleArnOf = ({ arnScope }: Application, { account, bus, rule }: DeliveryRecord): string =>
   ruleArn(arnScope, { account, name: bus }, rule);
