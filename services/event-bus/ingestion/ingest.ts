@@ -4,6 +4,7 @@ import type { EventBusRecord, EventRecord } from "../../../gen/quartet/eventbus/
 import { EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { currentGivenUp } from "../../kit/trace/current-trace.ts";
 import type { Application } from "../application.ts";
 import { leaveDeadLetter } from "../delivery/dead-letter-job.ts";
 import type { BusReference } from "../domain/arns.ts";
@@ -96,7 +97,9 @@ export const ingestEvent = async (
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const flat = flattenEvent(envelopeOf(record), record.detail, matcher.wants);
-  const matched = (await matcher.matchInTurns(flat)).filter((rule) => onlyRules?.has(rule.name) ?? true);
+  const matched = (await matcher.matchInTurns(flat, currentGivenUp())).filter(
+    (rule) => onlyRules?.has(rule.name) ?? true,
+  );
   const archiving = matched.filter(({ archiveId }) => archiveId !== undefined);
   const copies = archiving.filter(({ archiveKeyId }) => archiveKeyId !== undefined).length;
   const copiesBytes = copies === 0 ? 0 : copies * entryBytes(record, []);

@@ -20,6 +20,7 @@ import type { ArchivePlace, ArchiveRecord } from "../../../gen/quartet/eventbus/
 import type { TestEventPatternOnArchiveRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader } from "../../kit/store/store.ts";
+import { currentGivenUp } from "../../kit/trace/current-trace.ts";
 import type { Application, Operation } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { envelopeOf, eventJson } from "../domain/envelope.ts";
@@ -112,6 +113,7 @@ const examine = async (app: Application, reader: Reader, examination: Examinatio
   const { account, archive, range, pattern, limit } = examination;
   const matcher = await new Matcher<true>().withInTurns([{ name: "", pattern, item: true }]);
   const turn = new Turn();
+  const givenUp = currentGivenUp();
   const matchedEvents: string[] = [];
   let { after } = range;
   let [examinedCount, matchedCount, bytes, shownBytes] = [0, 0, 0, 0];
@@ -127,7 +129,7 @@ const examine = async (app: Application, reader: Reader, examination: Examinatio
       bytes += event.detail.length;
       if (turn.isOver) await turn.next();
       const flat = flattenEvent(envelopeOf(event), event.detail, matcher.wants);
-      if ((await matcher.matchInTurns(flat)).length === 0) continue;
+      if ((await matcher.matchInTurns(flat, givenUp)).length === 0) continue;
       matchedCount += 1;
       if (matchedEvents.length === limit || shownBytes >= app.limits.pageBytesMax) continue;
       const text = eventJson(event);

@@ -8,6 +8,7 @@ import type { EventRecord, RuleRecord } from "../../../gen/quartet/eventbus/stor
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
+import { currentGivenUp } from "../../kit/trace/current-trace.ts";
 import type { Application, Operation } from "../application.ts";
 import { busArn } from "../domain/arns.ts";
 import { envelopeOf, eventJson } from "../domain/envelope.ts";
@@ -69,7 +70,8 @@ const traceRules = async (reader: Reader, account: string, event: EventRecord, s
   for (const { name, rule } of rules) {
     signal.throwIfAborted();
     const pattern = rule === undefined ? undefined : patternOf(rule);
-    if (pattern !== undefined && (await matchesEvent(pattern, flatten))) traces.push({ rule: name, matched: true });
+    if (pattern !== undefined && (await matchesEvent(pattern, flatten, currentGivenUp())))
+      traces.push({ rule: name, matched: true });
     else if (unmatched++ < unmatchedMax) {
       const failed = pattern && (await failedField(pattern, flatten, signal));
       traces.push({ rule: name, matched: false, ...(failed !== undefined && { failedField: failed }) });

@@ -49,6 +49,7 @@ import { nestingDepth } from "../json/json-cursor.ts";
 import { matchesEvent } from "../pattern/failed-field.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
+import { currentGivenUp } from "../../kit/trace/current-trace.ts";
 
 /** Puts events on buses. Repeating the call puts them again, except for entries with a deduplication id. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
@@ -263,7 +264,7 @@ export const testEventPattern: Operation<"testEventPattern"> = async (request, {
   const pattern = parseRequestPattern(request.eventPattern);
   if (!isEvent(request.event, access.revision.depthMax))
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
-  return { result: await matchesEvent(pattern, (wanted) => flattenText(request.event, wanted)) };
+  return { result: await matchesEvent(pattern, (wanted) => flattenText(request.event, wanted), currentGivenUp()) };
 };
 
 const isEvent = (text: string, depthMax: number): boolean => {

@@ -3,14 +3,18 @@ import type { Branch, FieldCondition } from "./condition.ts";
 import type { FlatEvent } from "./flatten.ts";
 import { Matcher } from "./matcher.ts";
 import type { Pattern } from "./parse.ts";
+import type { GivenUp } from "./steps.ts";
 
 /** Returns the leaves of an event on the wanted paths. */
 type Flatten = (wanted: (path: string) => boolean) => FlatEvent;
 
-/** Whether an event matches a pattern. It is compiled and matched in turns of some milliseconds. */
-export const matchesEvent = async (pattern: Pattern, flatten: Flatten): Promise<boolean> => {
+/**
+ * Whether an event matches a pattern. It is compiled and matched in turns of some milliseconds. Rejects with the reason
+ * for which it was given up.
+ */
+export const matchesEvent = async (pattern: Pattern, flatten: Flatten, givenUp?: GivenUp): Promise<boolean> => {
   const matcher = await new Matcher<true>().withInTurns([{ name: "", pattern, item: true }]);
-  return (await matcher.matchInTurns(flatten(matcher.wants))).length > 0;
+  return (await matcher.matchInTurns(flatten(matcher.wants), givenUp)).length > 0;
 };
 
 /**

@@ -1,8 +1,8 @@
 import type { FlatEvent } from "./flatten.ts";
 import type { PatternEntry } from "./segment.ts";
 import { Segment } from "./segment.ts";
-import type { Steps } from "./steps.ts";
-import { runAtOnce, runInTurns } from "./steps.ts";
+import type { GivenUp, Steps } from "./steps.ts";
+import { runAtOnce, runFewInTurns, runInTurns } from "./steps.ts";
 import { walkTree } from "./walk.ts";
 
 /** Segments are joined at once if they have no more entries than this together; larger ones by `joined` only. */
@@ -60,9 +60,12 @@ export class Matcher<T> {
     return runAtOnce(this.#match(event));
   }
 
-  /** The same in turns of some milliseconds, for many patterns and an event of any size. */
-  matchInTurns(event: FlatEvent): Promise<T[]> {
-    return runInTurns(this.#match(event));
+  /**
+   * The same in turns of some milliseconds, for many patterns and an event of any size. Rejects with the reason for
+   * which it was given up.
+   */
+  matchInTurns(event: FlatEvent, givenUp?: GivenUp): Promise<T[]> {
+    return runFewInTurns(this.#match(event), givenUp);
   }
 
   *#match(event: FlatEvent): Steps<T[]> {

@@ -51,8 +51,8 @@ export class Tree {
   readonly #prefixes = new Set<string>();
   readonly #fields = new PairTable();
   readonly #nodes = new IntegerLists();
-  /** Numbers of sets of the paths below each node. */
-  readonly #laterOf = new IntegerRows(1);
+  /** Of each node the number of the set of the paths below it, and the pattern of all ends at it and below. */
+  readonly #below = new IntegerRows(2);
   readonly #laterSets: ReadonlySet<number>[] = [noPaths];
   #draft: Draft | undefined = {
     conditions: new TextTable(),
@@ -72,7 +72,7 @@ export class Tree {
       ...this.conditions.parts,
       ...this.#fields.parts,
       ...this.#nodes.parts,
-      this.#laterOf,
+      this.#below,
       ...(conditions?.parts ?? []),
       ...(edges?.parts ?? []),
       ...(children === undefined ? [] : [children]),
@@ -82,7 +82,7 @@ export class Tree {
 
   /** The bytes of memory, without what is needed only while patterns are added. */
   get bytes(): number {
-    const tables = [this.#fields, this.#nodes, this.#laterOf, this.conditions];
+    const tables = [this.#fields, this.#nodes, this.#below, this.conditions];
     return tables.reduce((sum, { bytes }) => sum + bytes, treeBytes + this.#prefixes.size * pathBytes);
   }
 
@@ -99,6 +99,11 @@ export class Tree {
   /** The number of fields of a node. */
   fieldCount(node: number): number {
     return this.#nodes.count(node * listsOfNode + fieldList);
+  }
+
+  /** Whether any node is below this one. */
+  leadsOn(node: number): boolean {
+    return this.fieldCount(node) > 0 || this.hasAbsences(node);
   }
 
   /** The field of a node on a path; -1: it has none. */
@@ -128,7 +133,12 @@ export class Tree {
 
   /** Every path with a condition at the node or below. */
   laterPaths(node: number): ReadonlySet<number> {
-    return this.#laterSets[this.#laterOf.at(node)] ?? noPaths;
+    return this.#laterSets[this.#below.at(node)] ?? noPaths;
+  }
+
+  /** The pattern to which all branches belong that lead through a node; -1: there are several. */
+  onlyPattern(node: number): number {
+    return this.#below.at(node, 1) - 1;
   }
 
   /** Adds the branches of a pattern, which is a number that the caller chooses. */
@@ -143,6 +153,7 @@ export class Tree {
         yield;
       }
       this.#nodes.add(node * listsOfNode + endList, pattern);
+      this.#below.set(node, 1, joined(this.#below.at(node, 1), pattern + 1));
     }
   }
 
@@ -158,7 +169,7 @@ export class Tree {
       yield* part.trim();
     }
     yield;
-    this.#laterOf.trim();
+    this.#below.trim();
   }
 
   #childOf(draft: Draft, node: number, path: string, condition: FieldCondition): number {
@@ -180,7 +191,7 @@ export class Tree {
   #addNode(): number {
     for (let list = 0; list < listsOfNode; list += 1) this.#nodes.addList();
     this.#draft?.edgesOf.addList();
-    return this.#laterOf.add(0);
+    return this.#below.add(0, unset);
   }
 
   #addPath(path: string): number {
@@ -202,14 +213,24 @@ export class Tree {
       const child = draft.children.at(edge);
       if (this.fieldCount(child) > 0) yield* this.#seal(child, draft, setIds);
       for (const later of this.laterPaths(child)) paths.add(later);
+      this.#below.set(node, 1, joined(this.#below.at(node, 1), this.#below.at(child, 1)));
       yield;
     }
     const key = paths.size > sharedPathsMax ? `node ${node}` : Int32Array.from(paths).toSorted().join();
     let set = setIds.get(key);
     if (set === undefined) setIds.set(key, (set = this.#laterSets.push(paths) - 1));
-    this.#laterOf.set(node, 0, set);
+    this.#below.set(node, 0, set);
   }
 }
+
+/** No pattern, and several ones, where otherwise the number of a pattern is, counted from 1. */
+const unset = -1;
+const several = 0;
+
+const joined = (one: number, other: number): number => {
+  if (one === unset || one === other) return other;
+  return other === unset ? one : several;
+};
 
 /** The member of an event that is an object, so that no array holds more than one of its members. */
 const objectMember = "detail.";

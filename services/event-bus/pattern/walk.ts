@@ -17,11 +17,13 @@ export const walkTree = (tree: Tree, event: FlatEvent, found: (pattern: number) 
 /** Leaves that one step looks at, each of which may be tested by some conditions of all rules. */
 const stepLeavesMax = 4;
 
-/** A node that is still to be visited, with the elements to which it is bound. */
+/** A node that is still to be visited, with the elements to which it is bound. A binding may be there several times. */
 interface Visit {
   readonly node: number;
-  readonly binding: Binding;
+  readonly bindings: readonly Binding[];
 }
+
+const unbound: readonly Binding[] = [noBinding];
 
 /** The leaves of an event on one path. */
 interface PathLeaves {
@@ -35,18 +37,33 @@ interface PresentField {
   readonly at: PathLeaves;
 }
 
+/**
+ * A node is visited once with all bindings that lead to it, and once without one: they come from the one node above it,
+ * and are forgotten after the visit. So a walk remembers few of them, however many elements an event has and however
+ * many nodes a tree.
+ */
 class Walk {
   readonly #tree: Tree;
   readonly #found: (pattern: number) => void;
+  #foundPatterns: Set<number> | undefined;
+  readonly #find = (pattern: number): void => {
+    (this.#foundPatterns ??= new Set()).add(pattern);
+    this.#found(pattern);
+  };
   /** The leaves of the event by the numbers that the tree gives their paths. */
   readonly #leaves = new Map<number, PathLeaves>();
-  readonly #waiting: Visit[] = [];
+  readonly #waiting: Visit[] = [{ node: rootNode, bindings: unbound }];
   readonly #probes = new Map<Leaf, LeafProbe>();
-  readonly #visited = new Set<number>();
-  #visitedBound: Map<number, Set<string>> | undefined;
+  /** The nodes that were entered without a binding. */
+  readonly #entered = new Set<number>();
+  /** The bindings that lead to the nodes below the visited one. */
+  #reached: Map<number, Binding[]> | undefined;
+  #keys: WeakMap<Binding, string> | undefined;
   #pathsByArray: Map<number, Set<number>> | undefined;
   /** Where a binding to an array's elements is narrowed to, by the later paths. */
   #narrowed: Map<ReadonlySet<number>, Map<number, Narrowed>> | undefined;
+  /** Most conditions of a leaf lead to nodes with the same later paths. */
+  #kept: { readonly binding: Binding; readonly later: ReadonlySet<number>; readonly part: Binding } | undefined;
   /** The binding with which the nodes are entered to which the conditions of a leaf lead. */
   #bound: Binding = noBinding;
   readonly #enterBound = (child: number): void => this.#enter(child, this.#bound);
@@ -62,29 +79,64 @@ class Walk {
 
   *steps(): Steps<void> {
     let looked = 0;
-    this.#enter(rootNode, noBinding);
     for (let visit = this.#waiting.pop(); visit !== undefined; visit = this.#waiting.pop()) {
-      const { node, binding } = visit;
-      this.#tree.eachEnd(node, this.#found);
-      for (const { field, at } of this.#fieldsOf(node))
-        for (const { leaf, membership } of this.#compatible(at.path, at.leaves, binding)) {
-          looked += 1;
-          if (looked % stepLeavesMax === 0) yield;
-          const bound = bind(binding, at.path, membership);
-          if (bound === undefined) continue;
-          this.#bound = bound;
-          this.#tree.conditions.find(field, this.#probeOf(leaf), this.#enterBound);
-        }
-      if (this.#tree.hasAbsences(node))
-        this.#tree.eachAbsence(node, (path, child) => {
-          if (this.#isAbsent(path, binding)) this.#enter(child, binding);
-        });
+      const { node } = visit;
+      this.#tree.eachEnd(node, this.#find);
+      const fields = this.#fieldsOf(node);
+      const hasAbsences = this.#tree.hasAbsences(node);
+      const seen = visit.bindings.length > 1 ? new Set<string>() : undefined;
+      for (const binding of visit.bindings) {
+        looked += 1;
+        if (looked % stepLeavesMax === 0) yield;
+        if (this.#isFound(node)) break;
+        if (seen !== undefined && seen.size === seen.add(this.#keyOf(binding)).size) continue;
+        for (const { field, at } of fields)
+          for (const { leaf, membership } of this.#compatible(at.path, at.leaves, binding)) {
+            looked += 1;
+            if (looked % stepLeavesMax === 0) yield;
+            const bound = bind(binding, at.path, membership);
+            if (bound === undefined) continue;
+            this.#bound = bound;
+            this.#tree.conditions.find(field, this.#probeOf(leaf), this.#enterBound);
+          }
+        if (hasAbsences)
+          this.#tree.eachAbsence(node, (path, child) => {
+            if (this.#isAbsent(path, binding)) this.#enter(child, binding);
+          });
+      }
+      if (this.#reached === undefined) continue;
+      for (const [child, bindings] of this.#reached) this.#waiting.push({ node: child, bindings });
+      this.#reached = undefined;
     }
   }
 
+  /** Whether all branches through a node belong to a pattern that was found. */
+  #isFound(node: number): boolean {
+    return this.#foundPatterns?.has(this.#tree.onlyPattern(node)) ?? false;
+  }
+
   #enter(node: number, binding: Binding): void {
+    if (this.#isFound(node)) return;
+    if (!this.#tree.leadsOn(node)) return this.#tree.eachEnd(node, this.#find);
     const kept = binding.length === 0 ? binding : this.#relevantPart(node, binding);
-    if (this.#isFirstVisit(node, kept)) this.#waiting.push({ node, binding: kept });
+    if (kept.length === 0) {
+      const count = this.#entered.size;
+      if (this.#entered.add(node).size > count) this.#waiting.push({ node, bindings: unbound });
+      return;
+    }
+    this.#reached ??= new Map();
+    const bindings = this.#reached.get(node);
+    if (bindings === undefined) this.#reached.set(node, [kept]);
+    // Those of one element follow each other.
+    else if (bindings.at(-1) !== kept) bindings.push(kept);
+  }
+
+  #keyOf(binding: Binding): string {
+    if (binding.length === 0) return "";
+    this.#keys ??= new WeakMap();
+    let key = this.#keys.get(binding);
+    if (key === undefined) this.#keys.set(binding, (key = bindingKey(binding)));
+    return key;
   }
 
   /** The fields of a node of which the event has leaves. */
@@ -109,27 +161,10 @@ class Walk {
     return probe;
   }
 
-  /** A node is visited once for each binding that can still matter. */
-  #isFirstVisit(node: number, binding: Binding): boolean {
-    if (binding.length === 0) {
-      const count = this.#visited.size;
-      return this.#visited.add(node).size > count;
-    }
-    const key = bindingKey(binding);
-    this.#visitedBound ??= new Map();
-    const seen = this.#visitedBound.get(node);
-    if (seen === undefined) {
-      this.#visitedBound.set(node, new Set([key]));
-      return true;
-    }
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  }
-
   /** Leaves elements out whose array holds no leaf of a later path, and keeps those that hold them. */
   #relevantPart(node: number, binding: Binding): Binding {
     const later = this.#tree.laterPaths(node);
+    if (this.#kept?.binding === binding && this.#kept.later === later) return this.#kept.part;
     let kept: Binding = noBinding;
     let isSame = true;
     for (const { element, path } of binding) {
@@ -137,7 +172,9 @@ class Walk {
       isSame &&= at === element;
       kept = bind(kept, path, at) ?? kept;
     }
-    return isSame ? binding : kept;
+    const part = isSame ? binding : kept;
+    this.#kept = { binding, later, part };
+    return part;
   }
 
   /** The innermost element around this one, or itself, whose array holds a leaf of a later path. */

@@ -1,3 +1,6 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 import { describe, expect, test } from "vitest";
 
 import { flattenText } from "../../../services/event-bus/pattern/flatten.ts";
@@ -62,6 +65,37 @@ describe("an event with four times as many elements takes four times as many ste
     expect(few).toBeGreaterThan(20);
     expect(many / few).toBeLessThan(4.5);
   });
+});
+
+test("a rule that was found is not looked for in further elements", () => {
+  const steps = (last: number) =>
+    stepsOf(
+      '{"a":{"x":[1],"y":[2,3]}}',
+      `{"a":[${repeat('{"x":1,"y":0}', last)},${repeat('{"x":1,"y":2}', 400 - last)}]}`,
+    );
+  expect(steps(399) - steps(0)).toBeGreaterThan(150);
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+test("what is remembered of elements that many rules look at is little", () => {
+  const rules = Array.from({ length: 100 }, (_none, rule) =>
+    entryOf(`{"a":{"x":[{"numeric":[">",${-rule}]}],"y":[{"prefix":"z"}]}}`, `rule-${rule}`),
+  );
+  const { tree } = runAtOnce(Segment.compile(rules));
+  const flat = flattenText(`{"a":[${repeat('{"x":1,"y":"a"}', 4_000)}]}`, (path) => tree.hasPrefix(path));
+  const heapBytes = (): number => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapBytes();
+  let [most, count] = [0, 0];
+  for (const steps = walkTree(tree, flat, () => {}); steps.next().done !== true; count += 1)
+    if (count % 20_000 === 999) most = Math.max(most, heapBytes() - before);
+  expect(count).toBeGreaterThan(100_000);
+  // The 400,000 pairs of an element and a rule have about 8 bytes each, with room for more.
+  expect(most / 400_000).toBeLessThan(30);
 });
 
 test("elements in a thousand arrays are found as quickly as in one", () => {
