@@ -59,9 +59,10 @@ export const createSharedEngine = (options: EngineOptions, other: ClosableTransp
   const unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, values) => {
     const encoded = messageCodec(method.input).encode(input);
     if (encoded.byteLength > sharedBytesMax) return other.unary(method, signal, timeoutMs, header, input, values);
+    const leftMs = countdown(timeoutMs);
     const answer = await send(methodPath(method), encoded.parts, signal, timeoutMs, header);
     if (answer.elsewhere !== undefined)
-      return largeUnary(method, await largeAnswers.ask(answer.elsewhere, undefined, { signal, timeoutMs }));
+      return largeUnary(method, await largeAnswers.ask(answer.elsewhere, undefined, { signal, timeoutMs: leftMs() }));
     const { status, headers, body } = answer;
     if (status !== 200) throw answerError(status, headers, body);
     return new UnaryAnswer(method, decodeAnswer(method.output, body), () => answerHeaders(headers), headers);
@@ -73,10 +74,11 @@ export const createSharedEngine = (options: EngineOptions, other: ClosableTransp
     const bytes = frames?.reduce((sum, part) => sum + part.length, 0) ?? 0;
     if (frames === undefined || bytes > sharedBytesMax)
       return other.stream(method, signal, timeoutMs, header, whole ?? input, values);
+    const leftMs = countdown(timeoutMs);
     const answer = await send(methodPath(method), frames, signal, timeoutMs, header);
     if (answer.elsewhere === undefined) return wholeStream(method, answer, limits.messageBytesMax);
     const { findPayload } = messageCodec(method.output);
-    const large = await largeAnswers.ask(answer.elsewhere, findPayload, { signal, timeoutMs });
+    const large = await largeAnswers.ask(answer.elsewhere, findPayload, { signal, timeoutMs: leftMs() });
     return streamAnswer(method, large.headers, large);
   };
 
@@ -92,6 +94,13 @@ export const createSharedEngine = (options: EngineOptions, other: ClosableTransp
 };
 
 /** The answer of a unary call: its one message, in a frame as those of streams. */
+/** What is left of a call's time, in milliseconds; undefined: it has no deadline. */
+const countdown = (timeoutMs: number | undefined): (() => number | undefined) => {
+  if (timeoutMs === undefined) return () => undefined;
+  const untilMs = performance.now() + timeoutMs;
+  return () => Math.max(0, untilMs - performance.now());
+};
+
 const largeUnary = async <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   large: LargeAnswer,
@@ -102,8 +111,9 @@ const largeUnary = async <I extends DescMessage, O extends DescMessage>(
       () => {},
     ),
   );
-  const [message] = messages;
+  const [message, second] = messages;
   if (message === undefined) throw new ConnectError("the answer has no message", Code.Internal);
+  if (second !== undefined) throw new ConnectError("the call has more than one answer", Code.Internal);
   return new UnaryAnswer(method, message, () => answerHeaders(large.headers), large.headers);
 };
 
@@ -149,7 +159,9 @@ const readFrames = <O extends DescMessage>(
   } catch (error) {
     throw protocolFailure(error);
   }
-  for (const frame of frames) {
+  for (const [index, frame] of frames.entries()) {
+    if (frame.flags === endStreamFlag && index + 1 < frames.length)
+      throw new ConnectError("the answer goes on after its end", Code.Internal);
     if (frame.flags === endStreamFlag) return streamEnd(frame.body);
     messages.push(decodeAnswer(desc, frame.body));
   }

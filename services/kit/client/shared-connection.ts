@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 import { PassingMap } from "../collections/passing-map.ts";
 import type { Frame } from "../wire/frame-parser.ts";
@@ -131,10 +131,12 @@ export class SharedConnection {
       this.#endIfDone();
       return;
     }
+    const isElsewhere = kind === frameKinds.elsewhere;
+    if (!isElsewhere && (kind !== frameKinds.answer || !/^\d{3}$/.test(first)))
+      throw new ConnectError("the server sent a frame that is no answer", Code.Internal);
     // The answer of a call that was given up is dropped.
     const call = this.#forget(number);
     if (call === undefined) return;
-    const isElsewhere = kind === frameKinds.elsewhere;
     call.resolve({ status: Number(first), headers, body, elsewhere: isElsewhere ? first : undefined });
   }
 
