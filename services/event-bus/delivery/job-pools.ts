@@ -18,6 +18,7 @@ export const jobPools = (
     concurrency: Math.ceil(limits.runningDeliveriesMax / 2),
     concurrencyPerOwner: limits.runningDeliveriesPerTargetMax,
     endingPerOwner: 16 * limits.runningDeliveriesPerTargetMax,
+    sharesPlaces: true,
   };
   // Destinations that do not answer get their places in small steps, because all others wait for each step.
   const trial = { ...deliveries, batchMax: 16 };

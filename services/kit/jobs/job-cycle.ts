@@ -2,6 +2,7 @@ import { StoreCorruptionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { Instants } from "./due-instants.ts";
 import { earlierOf, never } from "./due-instants.ts";
+import type { GroupRooms } from "./group-rooms.ts";
 import { expiredReason } from "./job.ts";
 import type { HandedJob } from "./handed-jobs.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
@@ -47,6 +48,7 @@ interface CycleParts {
   readonly owners: ReadyOwners;
   readonly running: RunningJobs;
   readonly rooms: OwnerRooms;
+  readonly groups: GroupRooms;
 }
 
 /** What one cycle is to do. */
@@ -156,7 +158,7 @@ export class JobCycle {
 
   /** Takes jobs, which in a queue of one process writes nothing. May run several times. */
   async take(tx: Transaction, nowMs: number): Promise<JobTaking> {
-    const { runner, leaseMs, pools, owners, running, rooms } = this.#parts;
+    const { runner, leaseMs, pools, owners, running, rooms, groups } = this.#parts;
     const taking = new JobTaking(this.#queue, tx, {
       runner,
       nowMs,
@@ -165,6 +167,7 @@ export class JobCycle {
       pools,
       runningIn: (pool) => running.countIn(pool),
       linesOf: (pool) => owners.linesOf(pool),
+      roomOfGroup: (pool, group, begun, own) => groups.roomOf(pool, group, begun, own),
       fromOf: (owner) => owners.fromOf(owner),
       roomOf: (owner, bounds) => rooms.roomOf(tx.snapshot, owner, bounds, nowMs),
       knows: (kind) => Object.hasOwn(this.#options.handlers, kind),

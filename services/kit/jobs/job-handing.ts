@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 import type { Store } from "../store/store.ts";
+import type { GroupRooms } from "./group-rooms.ts";
 import type { HandedJob, HandedJobs } from "./handed-jobs.ts";
 import type { Job } from "./job.ts";
 import type { Lease } from "./job-lease.ts";
@@ -38,6 +39,7 @@ interface HandingParts {
   readonly running: RunningJobs;
   readonly handed: HandedJobs;
   readonly rooms: OwnerRooms;
+  readonly groups: GroupRooms;
   readonly nowMs: () => number;
   /** Whether jobs may start now, and all owners that have jobs in the store are known. */
   readonly mayStart: () => boolean;
@@ -114,11 +116,14 @@ export class JobHanding {
 
   /** Starts at most `count` jobs of an owner in a pool; returns how many. */
   #startOf(owner: string, pool: string, room: OwnerRoom, count: number): number {
-    const { pools, owners, running, handed, nowMs, begin, leave } = this.#parts;
+    const { pools, owners, running, groups, handed, nowMs, begin, leave } = this.#parts;
     const bounds = pools.get(pool) as PoolBounds;
     // Then nobody waits for the places that are kept for jobs in the store.
     const isAlone = !owners.hasAny(pool);
-    const spare = Math.ceil(bounds.concurrency * (isAlone ? 1 : poolShare)) - running.countIn(pool);
+    const spare = Math.min(
+      Math.ceil(bounds.concurrency * (isAlone ? 1 : poolShare)) - running.countIn(pool),
+      groups.roomOf(pool, owners.groupOf(owner)),
+    );
     const mayWait = isAlone && handed.count <= waitingMax;
     if (bounds.batchMax !== undefined || (spare <= 0 && !mayWait)) return this.#leave(owner);
     // A lone owner still gets all places, and none gets far ahead.

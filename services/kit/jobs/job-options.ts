@@ -16,6 +16,8 @@ export interface PoolBounds {
    * jobs need not wait for the disk. They hold one of the pool. Unset: 0.
    */
   readonly endingPerOwner?: number;
+  /** Whether groups leave each other places, as `GroupRooms` tells. Unset: one may have all. */
+  readonly sharesPlaces?: boolean;
   /** Jobs that one cycle takes, and so many ends of runs that it writes. Jobs of all pools wait for it. Unset: 256. */
   readonly batchMax?: number;
 }

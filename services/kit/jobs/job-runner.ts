@@ -13,6 +13,7 @@ import { setAsideDamaged } from "./damaged-jobs.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
+import { GroupRooms } from "./group-rooms.ts";
 import type { HandedJob } from "./handed-jobs.ts";
 import { HandedJobs } from "./handed-jobs.ts";
 import { JobCycle } from "./job-cycle.ts";
@@ -46,6 +47,7 @@ export class JobRunner {
   readonly #owners: ReadyOwners;
   readonly #leaseMs: number;
   readonly #running: RunningJobs;
+  readonly #groups: GroupRooms;
   readonly #cycle: JobCycle;
   readonly #handed = new HandedJobs();
   readonly #handing: JobHanding;
@@ -78,7 +80,8 @@ export class JobRunner {
     this.#pools = new Map(Object.entries(options.pools ?? { [onePool]: { concurrency, concurrencyPerOwner } }));
     this.#owners = new ReadyOwners(options.placeOf ?? ((owner) => ({ pool: onePool, group: owner })));
     this.#leaseMs = options.leaseMs ?? 60_000;
-    this.#running = new RunningJobs(this.#leaseMs);
+    this.#running = new RunningJobs(this.#leaseMs, (owner) => this.#owners.groupOf(owner));
+    this.#groups = new GroupRooms(this.#pools, this.#running, this.#owners);
     this.#ended = new EndedRuns(this.#pools);
     this.#due = new DueInstants(this.#isShared);
     const parts = {
@@ -86,6 +89,7 @@ export class JobRunner {
       owners: this.#owners,
       running: this.#running,
       rooms: new OwnerRooms(this.#running, options.gate),
+      groups: this.#groups,
     };
     this.#cycle = new JobCycle(queue, options, { runner: this.#name, leaseMs: this.#leaseMs, ...parts });
     this.#handing = new JobHanding({
@@ -362,9 +366,7 @@ export class JobRunner {
   /** True if a pool has places and owners that may have a job for them. */
   #canTakeMore(): boolean {
     if (this.#state !== "started") return false;
-    for (const [pool, { concurrency }] of this.#pools)
-      if (this.#owners.hasAny(pool) && this.#running.countIn(pool) < concurrency) return true;
-    return false;
+    return [...this.#pools.keys()].some((pool) => this.#groups.hasAny(pool));
   }
 
   /** The end of a run is written, so it no longer runs and is counted. */

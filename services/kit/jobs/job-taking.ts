@@ -19,7 +19,9 @@ interface TakingOptions extends TakeOptions {
   /** Jobs of the pool that run. */
   runningIn(pool: string): number;
   /** The owners of the pool in the order in which they are served, by group. */
-  linesOf(pool: string): Iterator<string>[];
+  linesOf(pool: string): (readonly [group: string, owners: Iterator<string>])[];
+  /** The jobs that a group may start in a pool, once so many have begun there and so many of these are its own. */
+  roomOfGroup(pool: string, group: string, begun: number, own: number): number;
   /** All ready jobs of the owner that do not run are there or after it. */
   fromOf(owner: string): ReadyFrom;
   /** The number of jobs that the owner may start, and when more. */
@@ -35,6 +37,9 @@ interface Visit {
 
 /** The owners of one group: first those that were not visited, then again those that may have more. */
 interface TakingLine {
+  readonly group: string;
+  /** Jobs of it that were taken. */
+  taken: number;
   readonly fresh: Iterator<string>;
   readonly again: string[];
 }
@@ -77,18 +82,27 @@ export class JobTaking {
     );
     // A lone owner still gets all places, and none gets far ahead.
     const share = Math.ceil(left / 4);
-    const lines: TakingLine[] = this.#options.linesOf(pool).map((fresh) => ({ fresh, again: [] }));
+    const lines = this.#options
+      .linesOf(pool)
+      .map(([group, fresh]): TakingLine => ({ group, taken: 0, fresh, again: [] }));
+    let begun = 0;
     // Elements that are pushed are visited after all others: groups take turns.
     for (const line of lines) {
       if (left <= 0) return;
+      // It goes on when a run of the pool has ended.
+      const room = this.#options.roomOfGroup(pool, line.group, begun, line.taken);
+      if (room <= 0) continue;
       const next = line.fresh.next();
       const owner = next.done === true ? line.again.shift() : next.value;
       if (owner === undefined) continue;
       const visit = await this.#visitOf(owner, bounds);
       const before = this.leases.length;
-      if (visit.left > 0) await this.#takeOf(owner, pool, visit, Math.min(share, left), line);
+      if (visit.left > 0) await this.#takeOf(owner, pool, visit, Math.min(share, left, room), line);
       else this.waits.push([owner, visit.againMs]);
-      left -= this.leases.length - before;
+      const taken = this.leases.length - before;
+      left -= taken;
+      begun += taken;
+      line.taken += taken;
       lines.push(line);
     }
   }

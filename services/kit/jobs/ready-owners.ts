@@ -84,6 +84,11 @@ export class ReadyOwners {
     return this.#placeOf(owner).pool;
   }
 
+  /** The group of an owner. */
+  groupOf(owner: string): string {
+    return this.#placeOf(owner).group;
+  }
+
   /** Owners that have ready jobs and may not start one now. */
   get waitingCount(): number {
     return this.#waiting.size;
@@ -230,9 +235,14 @@ export class ReadyOwners {
     return (this.#lines.get(pool)?.size ?? 0) > 0;
   }
 
-  /** The owners of a pool, group by group in the order in which they are served. */
-  linesOf(pool: string): Iterator<string>[] {
-    return [...(this.#lines.get(pool)?.values() ?? [])].map((line) => line.values());
+  /** The groups of a pool with owners that may have jobs to start, in the order in which they are served. */
+  groupsOf(pool: string): Iterable<string> {
+    return this.#lines.get(pool)?.keys() ?? [];
+  }
+
+  /** The owners of a pool by group, in the order in which they are served. */
+  linesOf(pool: string): (readonly [group: string, owners: Iterator<string>])[] {
+    return [...(this.#lines.get(pool) ?? [])].map(([group, line]) => [group, line.values()]);
   }
 
   #leaveLine(owner: string): void {

@@ -11,12 +11,15 @@ export interface Running {
   untilMs: number;
 }
 
-/** The runs of a process, counted by owner and by pool. */
+/** The runs of a process, counted by owner, by pool and by the groups of pools. */
 export class RunningJobs implements Iterable<Running> {
   readonly #leaseMs: number;
+  readonly #groupOf: (owner: string) => string;
   readonly #running = new Set<Running>();
   readonly #countOf = new Map<string, number>();
   readonly #countIn = new Map<string, number>();
+  /** By pool and group. */
+  readonly #countOfGroup = new Map<string, number>();
   /** Of those, the runs of jobs that are among the ready ones in the store, by owner. */
   readonly #readyCountOf = new Map<string, number>();
   #readyCount = 0;
@@ -31,8 +34,10 @@ export class RunningJobs implements Iterable<Running> {
   #isTaking = false;
   #renewMs = Number.POSITIVE_INFINITY;
 
-  constructor(leaseMs: number) {
+  /** `groupOf` is the group of an owner, which does not change. Unset: each is a group. */
+  constructor(leaseMs: number, groupOf: (owner: string) => string = (owner) => owner) {
     this.#leaseMs = leaseMs;
+    this.#groupOf = groupOf;
   }
 
   get size(): number {
@@ -80,6 +85,11 @@ export class RunningJobs implements Iterable<Running> {
     return this.#countIn.get(pool) ?? 0;
   }
 
+  /** The runs in a pool of one group. */
+  countOfGroup(pool: string, group: string): number {
+    return this.#countOfGroup.get(groupKey(pool, group)) ?? 0;
+  }
+
   /** Jobs are about to be looked for in the present state of the store. */
   beginTaking(): void {
     this.#isTaking = true;
@@ -109,7 +119,7 @@ export class RunningJobs implements Iterable<Running> {
     this.#running.add(running);
     this.#ids.set(running.lease.holder, running.lease.job.id);
     addTo(this.#countOf, running.lease.job.owner, 1);
-    addTo(this.#countIn, running.pool, 1);
+    this.#addIn(running, 1);
     this.#addReady(running, 1);
     this.#expectRenewal(running);
   }
@@ -121,8 +131,13 @@ export class RunningJobs implements Iterable<Running> {
     if (this.#isTaking) this.#endedIds.set(holder, job.id);
     addTo(this.#countOf, running.lease.job.owner, -1);
     if (running.isEnding === true) addTo(this.#endingOf, running.lease.job.owner, -1);
-    addTo(this.#countIn, running.pool, -1);
+    this.#addIn(running, -1);
     this.#addReady(running, -1);
+  }
+
+  #addIn({ lease, pool }: Running, difference: number): void {
+    addTo(this.#countIn, pool, difference);
+    addTo(this.#countOfGroup, groupKey(pool, this.#groupOf(lease.job.owner)), difference);
   }
 
   #addReady({ lease }: Running, difference: number): void {
@@ -158,12 +173,15 @@ export class RunningJobs implements Iterable<Running> {
     this.#readyCount = 0;
     this.#endingOf.clear();
     this.#countIn.clear();
+    this.#countOfGroup.clear();
   }
 
   #expectRenewal({ untilMs }: Running): void {
     this.#renewMs = Math.min(this.#renewMs, untilMs - this.#leaseMs / 2);
   }
 }
+
+const groupKey = (pool: string, group: string): string => `${pool}/${group}`;
 
 /** Changes a count; a count of 0 is removed. */
 const addTo = (counts: Map<string, number>, key: string, difference: number): void => {
