@@ -97,7 +97,7 @@ export const ingestEvent = async (
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const flat = flattenEvent(envelopeOf(record), record.detail, matcher.wants);
-  const matched = (await matcher.matchInTurns(flat, currentGivenUp())).filter(
+  const matched = (await matcher.matchInTurns(flat, { owner: bus.account, givenUp: currentGivenUp() })).filter(
     (rule) => onlyRules?.has(rule.name) ?? true,
   );
   const archiving = matched.filter(({ archiveId }) => archiveId !== undefined);

@@ -113,7 +113,7 @@ const examine = async (app: Application, reader: Reader, examination: Examinatio
   const { account, archive, range, pattern, limit } = examination;
   const matcher = await new Matcher<true>().withInTurns([{ name: "", pattern, item: true }]);
   const turn = new Turn();
-  const givenUp = currentGivenUp();
+  const asker = { owner: account, givenUp: currentGivenUp() };
   const matchedEvents: string[] = [];
   let { after } = range;
   let [examinedCount, matchedCount, bytes, shownBytes] = [0, 0, 0, 0];
@@ -129,7 +129,7 @@ const examine = async (app: Application, reader: Reader, examination: Examinatio
       bytes += event.detail.length;
       if (turn.isOver) await turn.next();
       const flat = flattenEvent(envelopeOf(event), event.detail, matcher.wants);
-      if ((await matcher.matchInTurns(flat, givenUp)).length === 0) continue;
+      if ((await matcher.matchInTurns(flat, asker)).length === 0) continue;
       matchedCount += 1;
       if (matchedEvents.length === limit || shownBytes >= app.limits.pageBytesMax) continue;
       const text = eventJson(event);

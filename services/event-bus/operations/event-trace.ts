@@ -38,7 +38,7 @@ const lettersMax = 1_000;
 const deliveriesMax = 100;
 
 /** Explains what became of an event. */
-export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller, signal }) =>
+export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller }) =>
   app.store.read(async (reader) => {
     const found = await findLogged(reader, caller.accountId, eventId, tracesMax);
     if (found.length === 0) throw fault(ErrorReason.EVENT_NOT_FOUND, { id: eventId });
@@ -50,14 +50,14 @@ export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller, 
         event: eventJson(event),
         eventBusArn: busArn(app.arnScope, bus),
         ingestionTime: instant(BigInt(key.ingestedMs)),
-        rules: await traceRules(reader, key.account, event, signal),
+        rules: await traceRules(reader, key.account, event),
         deliveries: [...(await waiting(app, reader, key)), ...(await givenUp(reader, key.account, event))],
       });
     }
     return { traces };
   });
 
-const traceRules = async (reader: Reader, account: string, event: EventRecord, signal: AbortSignal) => {
+const traceRules = async (reader: Reader, account: string, event: EventRecord) => {
   const rules = await listRules(
     reader,
     { account, name: event.bus },
@@ -65,15 +65,15 @@ const traceRules = async (reader: Reader, account: string, event: EventRecord, s
   );
   const envelope = envelopeOf(event);
   const flatten = (wanted: (path: string) => boolean) => flattenEvent(envelope, event.detail, wanted);
+  const asker = { owner: account, givenUp: currentGivenUp() };
   const traces = [];
   let unmatched = 0;
   for (const { name, rule } of rules) {
-    signal.throwIfAborted();
     const pattern = rule === undefined ? undefined : patternOf(rule);
-    if (pattern !== undefined && (await matchesEvent(pattern, flatten, currentGivenUp())))
+    if (pattern !== undefined && (await matchesEvent(pattern, flatten, asker)))
       traces.push({ rule: name, matched: true });
     else if (unmatched++ < unmatchedMax) {
-      const failed = pattern && (await failedField(pattern, flatten, signal));
+      const failed = pattern && (await failedField(pattern, flatten, asker));
       traces.push({ rule: name, matched: false, ...(failed !== undefined && { failedField: failed }) });
     }
   }

@@ -260,11 +260,12 @@ const regionOf = ({ traceHeader }: PutEventsRequestEntry, { regions, arnScope }:
 const mandatoryFields = ["id", "account", "source", "time", "region", "resources", "detail-type"];
 
 /** Returns whether an event matches a pattern. */
-export const testEventPattern: Operation<"testEventPattern"> = async (request, { access }) => {
+export const testEventPattern: Operation<"testEventPattern"> = async (request, { access, caller }) => {
   const pattern = parseRequestPattern(request.eventPattern);
   if (!isEvent(request.event, access.revision.depthMax))
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
-  return { result: await matchesEvent(pattern, (wanted) => flattenText(request.event, wanted), currentGivenUp()) };
+  const asker = { owner: caller.accountId, givenUp: currentGivenUp() };
+  return { result: await matchesEvent(pattern, (wanted) => flattenText(request.event, wanted), asker) };
 };
 
 const isEvent = (text: string, depthMax: number): boolean => {

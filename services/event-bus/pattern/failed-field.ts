@@ -3,7 +3,7 @@ import type { Branch, FieldCondition } from "./condition.ts";
 import type { FlatEvent } from "./flatten.ts";
 import { Matcher } from "./matcher.ts";
 import type { Pattern } from "./parse.ts";
-import type { GivenUp } from "./steps.ts";
+import type { Asker } from "./steps.ts";
 
 /** Returns the leaves of an event on the wanted paths. */
 type Flatten = (wanted: (path: string) => boolean) => FlatEvent;
@@ -12,23 +12,23 @@ type Flatten = (wanted: (path: string) => boolean) => FlatEvent;
  * Whether an event matches a pattern. It is compiled and matched in turns of some milliseconds. Rejects with the reason
  * for which it was given up.
  */
-export const matchesEvent = async (pattern: Pattern, flatten: Flatten, givenUp?: GivenUp): Promise<boolean> => {
+export const matchesEvent = async (pattern: Pattern, flatten: Flatten, asker: Asker): Promise<boolean> => {
   const matcher = await new Matcher<true>().withInTurns([{ name: "", pattern, item: true }]);
-  return (await matcher.matchInTurns(flatten(matcher.wants), givenUp)).length > 0;
+  return (await matcher.matchInTurns(flatten(matcher.wants), asker)).length > 0;
 };
 
 /**
  * The first field, in order of their names, that keeps an event from matching a pattern; of several branches, of the
- * one that matches the most fields. Undefined: the event matches. It works in turns of some milliseconds, and ends with
- * the signal's reason. A branch is compiled a few times at most, however many fields it has.
+ * one that matches the most fields. Undefined: the event matches. It works in turns of some milliseconds. Rejects with
+ * the reason for which it was given up. A branch is compiled a few times at most, however many fields it has.
  */
 export const failedField = async (
   { branches }: Pattern,
   flatten: Flatten,
-  signal?: AbortSignal,
+  asker: Asker,
 ): Promise<string | undefined> => {
   const turn = new Turn();
-  const alone = await metAlone(branches, flatten);
+  const alone = await metAlone(branches, flatten, asker);
   const candidates = [];
   for (const branch of branches) {
     const fields = [...branch].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -40,8 +40,9 @@ export const failedField = async (
   for (const { fields, matchedMax } of candidates.toSorted((a, b) => b.matchedMax - a.matchedMax)) {
     if (matchedMax <= best.matched) break;
     const matchesFirst = (count: number): Promise<boolean> => {
-      signal?.throwIfAborted();
-      return matchesEvent({ branches: [new Map(fields.slice(0, count))] }, () => alone.event);
+      const reason = asker.givenUp?.();
+      if (reason !== undefined) throw reason;
+      return matchesEvent({ branches: [new Map(fields.slice(0, count))] }, () => alone.event, asker);
     };
     const matched = await greatest(matchedMax, matchesFirst);
     if (matched === fields.length) return undefined;
@@ -57,6 +58,7 @@ export const failedField = async (
 const metAlone = async (
   branches: readonly Branch[],
   flatten: Flatten,
+  asker: Asker,
 ): Promise<{ met: ReadonlySet<FieldCondition>; event: FlatEvent }> => {
   const paths = new Map<FieldCondition, string>();
   for (const branch of branches) for (const [path, condition] of branch) paths.set(condition, path);
@@ -67,7 +69,7 @@ const metAlone = async (
   }));
   const matcher = await new Matcher<FieldCondition>().withInTurns(entries);
   const event = flatten(matcher.wants);
-  const met = new Set(await matcher.matchInTurns(event));
+  const met = new Set(await matcher.matchInTurns(event, asker));
   for (const condition of paths.keys())
     if (condition.alternatives.some(({ kind }) => kind === "absent")) met.add(condition);
   return { met, event };

@@ -1,7 +1,7 @@
 import type { FlatEvent } from "./flatten.ts";
 import type { PatternEntry } from "./segment.ts";
 import { Segment } from "./segment.ts";
-import type { GivenUp, Steps } from "./steps.ts";
+import type { Asker, Steps } from "./steps.ts";
 import { runAtOnce, runFewInTurns, runInTurns } from "./steps.ts";
 import { walkTree } from "./walk.ts";
 
@@ -64,8 +64,8 @@ export class Matcher<T> {
    * The same in turns of some milliseconds, for many patterns and an event of any size. Rejects with the reason for
    * which it was given up.
    */
-  matchInTurns(event: FlatEvent, givenUp?: GivenUp): Promise<T[]> {
-    return runFewInTurns(this.#match(event), givenUp);
+  matchInTurns(event: FlatEvent, asker: Asker): Promise<T[]> {
+    return runFewInTurns(this.#match(event), asker);
   }
 
   *#match(event: FlatEvent): Steps<T[]> {

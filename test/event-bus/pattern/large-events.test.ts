@@ -127,7 +127,7 @@ test("everything else runs while an event of many leaves is compared with many r
     if (!isOver) setImmediate(turn);
   };
   setImmediate(turn);
-  expect(await matcher.matchInTurns(flattenText(event, matcher.wants))).toEqual([]);
+  expect(await matcher.matchInTurns(flattenText(event, matcher.wants), { owner: "a" })).toEqual([]);
   isOver = true;
   expect(turns).toBeGreaterThan(3);
 });

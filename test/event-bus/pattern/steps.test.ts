@@ -11,7 +11,11 @@ const passTime = (): void => {
 };
 
 /** Runs so many pieces of work of 200 steps together; returns how many had begun and not ended at once, at most. */
-const mostAtOnce = async (run: (steps: Steps<number>) => Promise<number>, count: number, after: number) => {
+const mostAtOnce = async (
+  run: (steps: Steps<number>, piece: number) => Promise<number>,
+  count: number,
+  after: number,
+): Promise<number> => {
   let [going, most] = [0, 0];
   const work = function* (piece: number): Steps<number> {
     for (let step = 0; step < 200; step += 1) {
@@ -21,7 +25,7 @@ const mostAtOnce = async (run: (steps: Steps<number>) => Promise<number>, count:
     going -= 1;
     return piece;
   };
-  const results = await Promise.all(Array.from({ length: count }, (_none, piece) => run(work(piece))));
+  const results = await Promise.all(Array.from({ length: count }, (_none, piece) => run(work(piece), piece)));
   expect(results).toEqual(Array.from({ length: count }, (_none, piece) => piece));
   return most;
 };
@@ -31,10 +35,30 @@ test("work has its turns together with all other", async () => {
   expect(await mostAtOnce(runInTurns, 6, 60)).toBe(6);
 });
 
-test("of work that may remember much, two pieces go on together that have had fifty turns", async () => {
+const ofOne = (steps: Steps<number>) => runFewInTurns(steps, { owner: "a" });
+const ofMany = (steps: Steps<number>, piece: number) => runFewInTurns(steps, { owner: `${piece % 4}` });
+
+test("of work that may remember much, pieces of three owners go on together after fifty turns", async () => {
   passTime();
-  expect(await mostAtOnce(runFewInTurns, 6, 40)).toBe(6);
-  expect(await mostAtOnce(runFewInTurns, 6, 60)).toBe(2);
+  expect(await mostAtOnce(ofMany, 8, 40)).toBe(8);
+  expect(await mostAtOnce(ofMany, 8, 60)).toBe(3);
+});
+
+test("of one owner, one piece goes on after fifty turns, and another owner's has its place at once", async () => {
+  passTime();
+  expect(await mostAtOnce(ofOne, 6, 40)).toBe(6);
+  expect(await mostAtOnce(ofOne, 6, 60)).toBe(1);
+  const ends: string[] = [];
+  const work = function* (): Steps<void> {
+    for (let step = 0; step < 200; step += 1) yield;
+  };
+  const run = async (owner: string): Promise<void> => {
+    await runFewInTurns(work(), { owner });
+    ends.push(owner);
+  };
+  await Promise.all(["a", "a", "a", "a", "a", "b"].map(run));
+  // It goes on beside the first one.
+  expect(ends.indexOf("b")).toBeLessThan(2);
 });
 
 test("work that throws leaves its place", async () => {
@@ -43,8 +67,8 @@ test("work that throws leaves its place", async () => {
     for (let step = 0; step < 100; step += 1) yield;
     throw new Error("broken");
   };
-  for (let count = 0; count < 3; count += 1) await expect(runFewInTurns(failing())).rejects.toThrow("broken");
-  expect(await mostAtOnce(runFewInTurns, 3, 60)).toBe(2);
+  for (let count = 0; count < 3; count += 1) await expect(ofOne(failing())).rejects.toThrow("broken");
+  expect(await mostAtOnce(ofOne, 3, 60)).toBe(1);
 });
 
 test("work of a call that was given up ends with its reason, and leaves its place", async () => {
@@ -59,11 +83,11 @@ test("work of a call that was given up ends with its reason, and leaves its plac
     }
   };
   const givenUp = () => (isGone ? gone : undefined);
-  const works = Array.from({ length: 4 }, () => runFewInTurns(endless(), givenUp));
+  const works = Array.from({ length: 4 }, () => runFewInTurns(endless(), { owner: "a", givenUp }));
   const ends = await Promise.allSettled(works);
   expect(ends).toEqual(Array.from(works, () => ({ status: "rejected", reason: gone })));
   expect(steps).toBeLessThan(310);
-  expect(await mostAtOnce(runFewInTurns, 3, 60)).toBe(2);
+  expect(await mostAtOnce(ofOne, 3, 60)).toBe(1);
 });
 
 test("all steps may be done at once", () => {
