@@ -37,8 +37,8 @@ export async function* walkTable<K extends KeyTuple, V extends Message>(
       if (!(error instanceof StoreCorruptionError)) throw error;
       damaged = error.key;
     }
-    // Records are read in pages, and a page with a damaged one is not returned at all.
-    for await (const entry of reader.range(table, { ...rest, toBytes: damaged, limit: left })) {
+    // Records are read in pages; a page with a damaged one is not returned at all, nor decoded.
+    for await (const entry of walkTable(reader, table, { ...rest, toBytes: damaged, limit: left }, passed)) {
       left -= 1;
       yield entry;
     }

@@ -46,6 +46,28 @@ const putRaw = async (directory: string, records: readonly (readonly [key: Buffe
   await level.close();
 };
 
+test("a walk has what is between a record that is no message and one that is damaged", async () => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory: `${directory}/leveldb` });
+  await first.transact((transaction) => {
+    for (let at = 0; at < 8; at += 1) transaction.put(events, ["a", at], { value: Buffer.alloc(8) });
+  });
+  await first.close();
+  const key = Buffer.concat([tableOf(12), stream, sequence("0000000000000002")]);
+  // Its checksum is right, and its bytes begin a field of a length that they do not have.
+  await putRaw(directory, [[key, sealRecord(key, Buffer.from([0x0a, 0x7f]))]]);
+  await damageStoredRecord(directory, events, ["a", 5]);
+  const store = await openStore({ directory: `${directory}/leveldb` });
+  onTestFinished(() => store.close());
+  const walk = (limit: number) =>
+    store.read((reader) => Array.fromAsync(walkTable(reader, events, { prefix: ["a"], limit })));
+  const namesOf = (read: Awaited<ReturnType<typeof walk>>) =>
+    read.map(({ key: [, at], value }) => `${at}${value === undefined ? "?" : ""}`).join(" ");
+  expect(namesOf(await walk(100))).toBe("0 1 2? 3 4 5? 6 7");
+  expect(namesOf(await walk(4))).toBe("0 1 2? 3");
+  expect(namesOf(await walk(6))).toBe("0 1 2? 3 4 5?");
+});
+
 const walkNames = async (store: Store, limit?: number): Promise<string> => {
   const read = await store.read((reader) =>
     Array.fromAsync(walkTable(reader, notes, { prefix: ["a"], ...(limit !== undefined && { limit }) })),
