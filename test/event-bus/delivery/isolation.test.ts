@@ -116,8 +116,8 @@ describe("destinations that never answer", () => {
     const swamp = await startHangingServer();
     await addHangingDestinations(client, swamp.url, hangingCount);
     await putInSwamp(client, rounds(3, 300));
-    // A half of the places is for destinations that do not answer; all of them are taken, and remain so.
-    await eventually(() => swamp.openCount() === 32, "the hanging destinations have their places");
+    // Half of the 64 places is for destinations that do not answer; one account has two thirds of these.
+    await eventually(() => swamp.openCount() === 21, "the hanging destinations have their places");
 
     await sellMany(shop, 15);
     await eventually(() => shop.till.received.length === 16, "all is delivered to the healthy destination");
@@ -139,7 +139,7 @@ describe("destinations that never answer", () => {
       destination: { arn: archive.eventSourceArn },
     });
     await eventually(() => shop.till.received.length === 37, "the replay has run");
-    expect(swamp.openCount()).toBe(32);
+    expect(swamp.openCount()).toBe(21);
   }, 600_000);
 });
 
