@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-
 import { ConfigError } from "../kit/config/config.ts";
+import { readNamedFile } from "../kit/config/text-file.ts";
 import { parseAccessKeys } from "../kit/identity/access-keys.ts";
 import { readEndpoint } from "./endpoint.ts";
 import { credentialsFile, rootKeyVariables } from "./settings.ts";
@@ -9,15 +8,15 @@ import { runTool } from "./tool.ts";
 /** A text as one word of a POSIX shell. */
 const quoted = (text: string): string => (/^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
-const rootKey = async (config: {
+const rootKey = (config: {
   readonly dataDir: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-}): Promise<{ readonly accessKeyId: string; readonly secretAccessKey: string }> => {
+}): { readonly accessKeyId: string; readonly secretAccessKey: string } => {
   const { QUARTET_ACCESS_KEY_ID: accessKeyId, QUARTET_SECRET_ACCESS_KEY: secretAccessKey } = rootKeyVariables(config);
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey };
   const path = credentialsFile(config.dataDir);
-  const [first] = parseAccessKeys(await readFile(path, "utf8"));
+  const [first] = parseAccessKeys(readNamedFile(path));
   if (first === undefined) throw new ConfigError(`${path} has no access key`);
   return first;
 };
@@ -29,11 +28,11 @@ await runTool({
     "Prints the variables by which aws and the SDKs find this installation, with the secret of its first key:",
     'eval "$(npm run --silent env)"',
   ],
-  run: async (config) => {
-    const endpoint = await readEndpoint(config.dataDir);
+  run: (config) => {
+    const endpoint = readEndpoint(config.dataDir);
     if (endpoint === undefined)
       throw new ConfigError(`nothing runs in ${config.dataDir}; run npm start, or name another --data-dir`);
-    const { accessKeyId, secretAccessKey } = await rootKey(config);
+    const { accessKeyId, secretAccessKey } = rootKey(config);
     return Object.entries({
       AWS_ENDPOINT_URL: endpoint,
       AWS_REGION: config.region,

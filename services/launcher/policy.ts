@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { ConnectError, createClient } from "@connectrpc/connect";
@@ -20,6 +18,7 @@ import {
 import { simulatePolicy } from "../kit/access/policy-service.ts";
 import { parsePrincipal } from "../kit/access/simulation.ts";
 import type { Accounts } from "../kit/accounts/accounts.ts";
+import { readNamedFile } from "../kit/config/text-file.ts";
 import { openAccounts } from "../kit/accounts/accounts-file.ts";
 import { createTransport } from "../kit/client/transport.ts";
 import { systemClock } from "../kit/clock/clock.ts";
@@ -139,17 +138,17 @@ const requestOf = async (
     if (at < 1) throw new ConfigError("--context takes KEY=VALUE");
     context.set(pair.slice(0, at), [...(context.get(pair.slice(0, at)) ?? []), pair.slice(at + 1)]);
   }
-  const documents = async (name: FlagName) => {
+  const documents = (name: FlagName) => {
     const files = given.get(name);
-    return files === undefined ? undefined : { documents: (await Promise.all(files.map(readPolicies))).flat() };
+    return files === undefined ? undefined : { documents: files.flatMap(readPolicies) };
   };
-  const boundaries = await documents("boundary");
+  const boundaries = documents("boundary");
   if (boundaries !== undefined && boundaries.documents.length !== 1)
     throw new ConfigError("--boundary is one document");
   const [identityPolicies, sessionPolicies, resourcePolicies] = [
-    await documents("policies"),
-    await documents("session-policies"),
-    (await documents("resource-policies")) ?? (isOnline ? undefined : { documents: [] }),
+    documents("policies"),
+    documents("session-policies"),
+    documents("resource-policies") ?? (isOnline ? undefined : { documents: [] }),
   ];
   return create(SimulatePolicyRequestSchema, {
     principalArn: needed("principal"),
@@ -165,10 +164,8 @@ const requestOf = async (
 };
 
 /** The texts of the policies in a file, which holds one document or a list of them. */
-const readPolicies = async (path: string): Promise<string[]> => {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(`${path} cannot be read: ${error.code ?? error.message}`);
-  });
+const readPolicies = (path: string): string[] => {
+  const text = readNamedFile(path);
   let parsed: unknown;
   try {
     parsed = parseJson(text);

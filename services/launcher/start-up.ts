@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Logger } from "../kit/log/log.ts";
-import type { LifeMessage } from "../kit/process/process.ts";
+import { asLifeMessage } from "../kit/process/life-message.ts";
 
 /** Where a process listens, by purpose. */
 export type Urls = Readonly<Record<string, string>>;
@@ -42,7 +42,15 @@ export const awaitReady = (child: ChildProcess, { name, clock, log, limits }: St
   let cancelSilence = limitSilence();
   const cancelOpening = clock.schedule(clock.now() + openingMs, giveUp(`was not ready within ${openingMs} ms`));
   let failure: string | undefined;
-  const onMessage = (message: LifeMessage): void => {
+  let hasIgnored = false;
+  const onMessage = (sent: unknown): void => {
+    const message = asLifeMessage(sent);
+    if (message === undefined) {
+      if (!hasIgnored)
+        log.warn({ process: name }, "process sends messages that say nothing of its life; they are ignored");
+      hasIgnored = true;
+      return;
+    }
     cancelSilence();
     if ("failed" in message) failure = message.failed;
     if ("ready" in message) resolve(message.urls);

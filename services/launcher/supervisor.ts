@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../kit/clock/clock.ts";
 import { systemClock } from "../kit/clock/clock.ts";
 import type { Logger } from "../kit/log/log.ts";
-import type { LifeMessage } from "../kit/process/process.ts";
+import { asLifeMessage } from "../kit/process/life-message.ts";
 import type { LivenessLimits } from "./liveness.ts";
 import { defaultLivenessLimits, watchLiveness } from "./liveness.ts";
 import { platformEnvironment } from "./platform-environment.ts";
@@ -105,7 +105,10 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
     });
     started.once("exit", endProbing);
     // A process that drains takes no more questions, and ends by itself.
-    started.on("message", (message: LifeMessage) => "draining" in message && endProbing());
+    started.on("message", (sent) => {
+      const message = asLifeMessage(sent);
+      if (message !== undefined && "draining" in message) endProbing();
+    });
   };
 
   const keepRunning = async (): Promise<void> => {

@@ -13,7 +13,7 @@ export interface Tool {
   /** Its one flag that is no setting. */
   readonly flag?: { readonly name: string; readonly value: string; readonly description: string };
   /** Returns what is printed. `given` is the value of its flag. Throws ConfigError. */
-  run(config: SettingsOf<typeof sharedSettings>, given: string | undefined): Promise<string>;
+  run(config: SettingsOf<typeof sharedSettings>, given: string | undefined): Promise<string> | string;
 }
 
 /** Runs a tool with the process's arguments. An error in them, or of a file, is one line and ends with status 2. */

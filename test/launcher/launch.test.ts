@@ -66,13 +66,13 @@ describe("npm start", () => {
     ]);
     expect((await stat(ready.credentialsFile)).mode & 0o777).toBe(0o600);
     expect(lines.join("\n")).not.toContain(credentials.accessKeys[0]?.secretAccessKey);
-    expect(await readEndpoint(dataDir)).toBe(ready.gatewayUrl);
+    expect(readEndpoint(dataDir)).toBe(ready.gatewayUrl);
 
     child.kill("SIGINT");
     const [status] = (await once(child, "exit")) as [number];
     expect(status).toBe(0);
     expect(await answers(ready.gatewayUrl)).toBe(false);
-    expect(await readEndpoint(dataDir)).toBeUndefined();
+    expect(readEndpoint(dataDir)).toBeUndefined();
   });
 
   test("drains when the npm that started it gets SIGTERM", async () => {

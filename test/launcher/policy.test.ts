@@ -78,7 +78,7 @@ test.each([
   [[...asked, "--context", "shop"], "--context takes KEY=VALUE"],
   [[...asked, "--action", "lambda:Invoke"], 'no service has actions like "lambda:Invoke"'],
   [[...asked, "--principal", "alice"], "--principal names no principal"],
-  [[...asked, "--policies", "none.json"], "none.json cannot be read: ENOENT"],
+  [[...asked, "--policies", "none.json"], "none.json does not exist"],
 ])("refuses %j", async (argv, message) => {
   const cwd = await directoryWith();
   const { status, errors } = await runProgram("services/launcher/policy.ts", argv, { cwd });

@@ -73,7 +73,7 @@ describe("checkStart", () => {
     await noteEndpoint(dataDir, "http://127.0.0.1:8080");
     const env = { QUARTET_EVENT_BUS_LISTEN: `127.0.0.1:${await listening(free)}` };
     await expect(check(dataDir, env)).rejects.toThrow("is in use by another program");
-    expect(await readEndpoint(dataDir)).toBeUndefined();
+    expect(readEndpoint(dataDir)).toBeUndefined();
   });
 
   test("keeps the address of an installation that runs", async () => {
@@ -82,7 +82,7 @@ describe("checkStart", () => {
     await mkdir(join(dataDir, "sockets"));
     await listening({ path: join(dataDir, "sockets", "event-bus.sock") });
     await expect(check(dataDir, {}, true)).rejects.toThrow("is in use by a running Quartet");
-    expect(await readEndpoint(dataDir)).toBe("http://127.0.0.1:8080");
+    expect(readEndpoint(dataDir)).toBe("http://127.0.0.1:8080");
   });
 
   test("refuses a data directory that is a file's place", async () => {

@@ -36,6 +36,24 @@ test("a process that dies again and again waits twice as long each time, from 20
   expect(lines.map(({ waitMs }) => waitMs)).toEqual([200, 400, 200, 400]);
 });
 
+test("messages that say nothing of a process's life are ignored, and logged once", async () => {
+  const { log, lines } = capturingLogger();
+  const probes: string[] = [];
+  const clock = new FakeClock();
+  const probe: SupervisedOptions["probe"] = (urls) => Promise.resolve(void probes.push(urls["pid"] ?? ""));
+  const supervised = await supervise({ ...optionsOf("talking-process.ts", clock), log, probe });
+  onTestFinished(() => supervised.stop(1_000));
+  expect(supervised.urls).toEqual({ pid: String(supervised.pid) });
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    "process sends messages that say nothing of its life; they are ignored",
+  ]);
+  // The ones after it have not ended the probing, as a drain does.
+  await eventually(() => {
+    clock.advance(3_000);
+    return probes.length >= 3;
+  }, "the process is probed");
+});
+
 test("a process that the system cannot start now is started later, and its launcher goes on", async () => {
   const clock = new FakeClock();
   const { log, lines } = capturingLogger();

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 
 import * as z from "zod";
@@ -6,6 +5,7 @@ import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
 import { readValue } from "./read-value.ts";
 import type { SettingsTable } from "./setting.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** The possible content of an installation's configuration file. */
 export interface Installation {
@@ -62,7 +62,7 @@ export const configSchema = (installation: Installation, title: string): object 
 export const readConfigFile = (
   installation: Installation,
   file: ConfigFilePath,
-  readText: (path: string) => string | undefined = textOf,
+  readText: (path: string) => string | undefined = readTextFile,
 ): ConfigFile => {
   const content = contentOf(file, readText);
   if (content === undefined) return {};
@@ -77,23 +77,9 @@ export const readConfigFile = (
   }
 };
 
-const textOf = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-};
-
 const contentOf = (file: ConfigFilePath, readText: (path: string) => string | undefined): string | undefined => {
-  let content: string | undefined;
-  try {
-    content = readText(file.path);
-  } catch (error) {
-    throw new ConfigError(`${file.path} cannot be read`, { cause: error });
-  }
-  if (content === undefined && file.isNamed) throw new ConfigError(`${file.path} cannot be read`);
+  const content = readText(file.path);
+  if (content === undefined && file.isNamed) throw new ConfigError(`${file.path} does not exist`);
   return content;
 };
 

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 
 import type { Clock } from "../clock/clock.ts";
-import { ConfigError } from "./config-error.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** A value that is read from files, and read again when one of them changes. */
 export interface Watched<T> {
@@ -11,7 +11,7 @@ export interface Watched<T> {
   refresh(): void;
 }
 
-/** Returns the text of a file and watches it; undefined if it does not exist. Throws if it cannot be read. */
+/** Returns the text of a file and watches it; undefined if it does not exist. Throws ConfigError. */
 export type ReadText = (path: string) => string | undefined;
 
 export interface WatchedOptions<T> {
@@ -25,8 +25,6 @@ export interface WatchedOptions<T> {
 }
 
 const checkIntervalMs = 1_000;
-/** Far above any real file; a larger one was named by mistake. */
-const fileBytesMax = 16 * 1024 * 1024;
 
 /**
  * Reads files, and reads them again after one of them was replaced, written, created or removed. There is no timer: the
@@ -41,7 +39,7 @@ export const openWatched = <T>(options: WatchedOptions<T>): Watched<T> => {
     return options.read((path) => {
       // The version is read first, so that the next check sees a change during the reading.
       noted.set(path, fileVersion(path));
-      return textOf(path);
+      return readTextFile(path);
     });
   };
   let value = read();
@@ -74,17 +72,5 @@ const fileVersion = (path: string): string | undefined => {
     return stat === undefined ? undefined : `${stat.ino}-${stat.mtimeNs}-${stat.size}`;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? "unreadable";
-  }
-};
-
-const textOf = (path: string): string | undefined => {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
-  if (stat.size > fileBytesMax) throw new ConfigError(`${path} has more than ${fileBytesMax} bytes`);
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
   }
 };

@@ -1,8 +1,9 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { chmod, link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, link, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { readTextFile } from "../config/text-file.ts";
 import { makeDirectory } from "../process/make-directory.ts";
 
 /** The algorithms of signatures, by their names in a token's header. Each key has one. */
@@ -50,6 +51,9 @@ export const algorithmOf = ({
   return asymmetricKeyType === "ec" && asymmetricKeyDetails?.namedCurve === "secp384r1" ? "ES384" : undefined;
 };
 
+/** Of the file of one key, far above that of any. */
+const keyBytesMax = 64 * 1024;
+
 const namePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /**
@@ -83,7 +87,7 @@ export const readPublicKeys = async (directory: string): Promise<PublicKeys> => 
   for (const file of files.filter((each) => each.endsWith(".pem")).toSorted()) {
     const algorithm = algorithms.find((each) => file.endsWith(kinds[each].publicSuffix));
     if (algorithm === undefined) continue;
-    const text = await readFile(join(directory, file), "utf8").catch(whenAbsent(undefined));
+    const text = readTextFile(join(directory, file), keyBytesMax);
     if (text === undefined) continue;
     const name = file.slice(0, -kinds[algorithm].publicSuffix.length);
     keys.set(
@@ -104,7 +108,7 @@ export const keyId = (publicKey: KeyObject): string =>
 const algorithms = Object.keys(kinds) as SignatureAlgorithm[];
 
 const findPrivateKey = async (path: string, algorithm: SignatureAlgorithm): Promise<KeyObject | undefined> => {
-  const text = await readFile(path, "utf8").catch(whenAbsent(undefined));
+  const text = readTextFile(path, keyBytesMax);
   if (text === undefined) return undefined;
   await chmod(path, 0o600);
   return keyOf(algorithm, path, () => createPrivateKey(text));
@@ -132,7 +136,7 @@ const createPrivateKeyFile = async (path: string, algorithm: SignatureAlgorithm)
 
 const publish = async (path: string, publicKey: KeyObject): Promise<void> => {
   const text = publicKey.export({ type: "spki", format: "pem" }).toString();
-  if ((await readFile(path, "utf8").catch(whenAbsent(undefined))) === text) return;
+  if (readTextFile(path, keyBytesMax) === text) return;
   await rename(await writeTemporary(path, text, 0o644), path);
 };
 

@@ -2,10 +2,11 @@ import { hkdfSync, randomBytes } from "node:crypto";
 import type { Stats } from "node:fs";
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { access, link, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, link, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import type { Clock } from "../clock/clock.ts";
+import { readTextFile } from "../config/text-file.ts";
 import { openWatched } from "../config/watched-files.ts";
 import type { Logger } from "../log/log.ts";
 
@@ -95,10 +96,8 @@ export const addMasterKey = async (path: string): Promise<MasterKey> => {
     throw new MasterKeysError(`another key is being added; remove ${nextPath} if that was cut off`);
   });
   try {
-    const text = await readFile(path, "utf8").catch((error: unknown) => {
-      if (isCode(error, "ENOENT")) throw new MasterKeysError(`there is no ${path}`);
-      throw error;
-    });
+    const text = readTextFile(path);
+    if (text === undefined) throw new MasterKeysError(`there is no ${path}`);
     const added = masterKey(keysOf(parse(path, text)).latest().version + 1, randomBytes(masterKeyBytes));
     await keepOwner(file, await stat(path));
     await file.writeFile(`${text}${text.endsWith("\n") ? "" : "\n"}${formatLine(added)}`);

@@ -1,5 +1,6 @@
 import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
+import type { LifeMessage } from "./life-message.ts";
 import { collectAtRest, collectGarbage, processorMs } from "./rest.ts";
 import { startFailure } from "./start-failure.ts";
 
@@ -17,24 +18,8 @@ export interface ProcessControl {
   end(reason: Error): void;
 }
 
-/** A process is ready, and listens at these addresses by purpose. */
-export interface ReadyMessage {
-  readonly ready: true;
-  readonly urls: Readonly<Record<string, string>>;
-}
-
 /** How long an ending process waits until its last log lines are written. */
 const lastLinesMs = 500;
-
-/**
- * The messages of a process to its launcher: once a second that it is opening its data, then once that it is ready, and
- * once that it drains. A start that fails for a known reason says it in a sentence.
- */
-export type LifeMessage =
-  | { readonly opening: true }
-  | ReadyMessage
-  | { readonly draining: true }
-  | { readonly failed: string };
 
 /**
  * Runs a process until it receives SIGINT or SIGTERM, or its launcher ends. Sends the launcher a message when it is

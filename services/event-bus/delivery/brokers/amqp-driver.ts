@@ -22,7 +22,7 @@ class RefusedError extends Error {
  */
 export const amqpDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const tls = await tlsOf(broker);
+    const tls = tlsOf(broker);
     const model = await firstOf(broker, limitMs, ({ host, port }) =>
       connect(
         {

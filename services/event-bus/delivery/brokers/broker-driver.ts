@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
 import type { PeerCertificate } from "node:tls";
 import { checkServerIdentity } from "node:tls";
 
+import { readNamedFile } from "../../../kit/config/text-file.ts";
 import type { Broker, BrokerHost, BrokerPlace } from "../../domain/broker.ts";
 import type { AttemptOutcome } from "../connector.ts";
 
@@ -65,9 +65,9 @@ class TlsFileError extends Error {
 }
 
 /** The text of a file that a broker's setting names. */
-const readPem = async (file: string, what: string): Promise<string> => {
+const readPem = (file: string, what: string): string => {
   try {
-    return await readFile(file, "utf8");
+    return readNamedFile(file);
   } catch (error) {
     throw new TlsFileError(`The file of the ${what} cannot be read.`, { cause: error });
   }
@@ -77,20 +77,20 @@ const readPem = async (file: string, what: string): Promise<string> => {
  * The TLS options of a broker; undefined: its connections are not encrypted. Fails if a file is missing. Files are read
  * for each connection, so a renewed one is used by the next.
  */
-export const tlsOf = async ({
+export const tlsOf = ({
   isEncrypted,
   authority,
   certificate,
   servername,
-}: Pick<Broker, "isEncrypted" | "authority" | "certificate" | "servername">): Promise<BrokerTls | undefined> => {
+}: Pick<Broker, "isEncrypted" | "authority" | "certificate" | "servername">): BrokerTls | undefined => {
   if (!isEncrypted) return undefined;
   // Some clients put the host in the place of the name that is given, so the name is checked here as well.
   const named = servername && {
     servername,
     checkServerIdentity: (_host: string, shown: PeerCertificate) => checkServerIdentity(servername, shown),
   };
-  const ca = authority && (await readPem(authority, "authorities that certify the broker"));
-  const own = certificate && (await readPem(certificate, "certificate for the broker"));
+  const ca = authority && readPem(authority, "authorities that certify the broker");
+  const own = certificate && readPem(certificate, "certificate for the broker");
   return { ...(ca && { ca }), ...(own && { cert: own, key: own }), ...named };
 };
 

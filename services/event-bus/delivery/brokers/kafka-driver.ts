@@ -27,7 +27,7 @@ subscribe("plt:kafka:instances", (message) => {
 /** Kafka: a message is published when all replicas that are in sync have it. Its key decides on its partition. */
 export const kafkaDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const tls = await tlsOf(broker);
+    const tls = tlsOf(broker);
     const sasl = saslOf(broker);
     const producer = new Producer<string, string | Buffer, string, string>({
       clientId: "quartet",

@@ -22,7 +22,7 @@ const pingMs = 10_000;
 export const natsDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const { user, password, hosts } = broker;
-    const tls = await tlsOf(broker);
+    const tls = tlsOf(broker);
     const connection = await connect({
       name: "quartet",
       servers: hosts.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`),

@@ -24,7 +24,7 @@ class NotificationTooLongError extends Error {
  */
 export const postgresqlDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const tls = await tlsOf(broker);
+    const tls = tlsOf(broker);
     return firstOf(broker, limitMs, (host) => openAt(broker, host, tls, limitMs));
   },
   refusalOf(error) {
@@ -38,7 +38,7 @@ export const postgresqlDriver: BrokerDriver = {
 const openAt = async (
   broker: Broker,
   { host, port }: BrokerHost,
-  tls: Awaited<ReturnType<typeof tlsOf>>,
+  tls: ReturnType<typeof tlsOf>,
   limitMs: number,
 ): Promise<BrokerConnection> => {
   const pool = new Pool({

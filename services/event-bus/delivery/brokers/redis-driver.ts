@@ -12,7 +12,7 @@ const pingMs = 10_000;
 /** Redis and Valkey, also clusters of them: a message is an entry of a stream, with the fields `id` and `event`. */
 export const redisDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const tls = await tlsOf(broker);
+    const tls = tlsOf(broker);
     const connect = (host: BrokerHost) => connectTo(broker, host, tls, limitMs);
     const nodes = new RedisNodes(await firstOf(broker, limitMs, connect), connect);
     const { streamEntriesMax } = broker;
@@ -42,7 +42,7 @@ export const redisDriver: BrokerDriver = {
 const connectTo = async (
   { user, password, path }: Broker,
   { host, port }: BrokerHost,
-  tls: Awaited<ReturnType<typeof tlsOf>>,
+  tls: ReturnType<typeof tlsOf>,
   limitMs: number,
 ): Promise<RedisNode> => {
   const client = createClient({
