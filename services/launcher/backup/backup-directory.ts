@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { syncDirectory } from "../../kit/backup/content-copy.ts";
 import { ConfigError } from "../../kit/config/config.ts";
+import { readTextFile } from "../../kit/config/text-file.ts";
 
 /**
  * A directory of backups:
@@ -12,8 +14,8 @@ import { ConfigError } from "../../kit/config/config.ts";
  *     snapshots/20261122T003012.123Z/   one snapshot: records, lists of content, secrets, manifest.json, SHA256SUMS
  *     content/object-storage/…          the content files of all snapshots, each once
  *     temporary/                        what is not whole yet; removed by the next run
- *     lock                              the process that works here
- *     lock-0b8f…                        what a process makes its lock of; removed by the next one that works here
+ *     lock-0b8f…                        the process that works here
+ *     lock-0b8f….new                    what a process makes its lock of; removed by the next one that works here
  */
 export interface BackupDirectory {
   readonly path: string;
@@ -27,6 +29,10 @@ export interface BackupDirectory {
   publish(temporary: string, name: string): Promise<void>;
   /** Removes a snapshot. Its content stays. */
   remove(name: string): Promise<void>;
+}
+
+/** A directory of backups in which this process works alone. */
+export interface LockedBackupDirectory extends BackupDirectory {
   /** Lets others work here. */
   release(): Promise<void>;
 }
@@ -58,22 +64,23 @@ export const backupDirectoryAt = (path: string): BackupDirectory => {
       await syncDirectory(join(path, "snapshots"));
       await rm(removed, { recursive: true, force: true });
     },
-    release: async () => {
-      await rm(join(path, "temporary"), { recursive: true, force: true });
-      await rm(join(path, "lock"), { force: true });
-    },
   };
 };
 
 /** Opens a directory of backups to work in, alone. Throws ConfigError if another process does. */
-export const openBackupDirectory = async (path: string): Promise<BackupDirectory> => {
+export const openBackupDirectory = async (path: string): Promise<LockedBackupDirectory> => {
   await mkdir(path, { recursive: true });
-  await lock(path);
-  for (const name of await readdir(path))
-    if (/^lock-[0-9a-f-]{36}$/.test(name)) await rm(join(path, name), { force: true });
+  const lockPath = await lock(path);
+  for (const name of await readdir(path)) if (unfinishedName.test(name)) await rm(join(path, name), { force: true });
   await rm(join(path, "temporary"), { recursive: true, force: true });
   await mkdir(join(path, "temporary"));
-  return backupDirectoryAt(path);
+  return {
+    ...backupDirectoryAt(path),
+    release: async () => {
+      await rm(join(path, "temporary"), { recursive: true, force: true });
+      await rm(lockPath, { force: true });
+    },
+  };
 };
 
 /** Whether a directory is one of backups. */
@@ -89,61 +96,68 @@ const snapshotName = /^\d{8}T\d{6}\.\d{3}Z$/;
 export const snapshotNameAt = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]/g, "");
 
 /**
- * Creates the lock; one whose process is gone is replaced: it was killed, or this machine was started again since, as
- * after a power loss.
+ * Takes the lock of a directory for this process and returns its path. Each lock has a name of its own that no process
+ * uses again, so one that is left can be removed at any time; whoever finds another that is held removes its own. One
+ * is left if its process is gone: it was killed, or this machine was started again since, as after a power loss.
  */
-const lock = async (directory: string): Promise<void> => {
-  const path = join(directory, "lock");
+const lock = async (directory: string): Promise<string> => {
   const boot = await bootId();
-  for (;;) {
-    if (await createWhole(path, `${path}-${randomUUID()}`, `${process.pid} ${hostname()} ${boot}\n`)) return;
-    const [pid = "", host = "", holderBoot] = (await readFile(path, "utf8").catch(() => "")).trim().split(" ");
+  for (let attempt = 1; ; attempt += 1) {
+    const name = `lock-${randomUUID()}`;
+    const own = join(directory, name);
+    try {
+      const isCreated = await createWhole(own, `${process.pid} ${hostname()} ${boot}\n`);
+      const held = await heldLock(directory, name, boot);
+      if (isCreated && held === undefined) return own;
+      await rm(own, { force: true });
+      // Two that begin at once find each other, and neither works here.
+      if (attempt === attemptsMax) throw new ConfigError(held ?? `other processes begin to work in ${directory}`);
+    } catch (error) {
+      await rm(own, { force: true });
+      throw error;
+    }
+    await delay(againMsMax * Math.random());
+  }
+};
+
+const attemptsMax = 5;
+const againMsMax = 200;
+
+/** Says which other process works in a directory; undefined: none. Removes the locks that are left. */
+const heldLock = async (directory: string, ownName: string, boot: string): Promise<string | undefined> => {
+  for (const name of await readdir(directory)) {
+    if (name === ownName || !lockName.test(name)) continue;
+    const path = join(directory, name);
+    const text = readTextFile(path, lockBytesMax);
+    if (text === undefined) continue;
+    const [pid = "", host = "", holderBoot] = text.trim().split(" ");
     const isOfEarlierBoot = holderBoot !== undefined && boot !== "" && holderBoot !== boot;
     if (host !== hostname() || (!isOfEarlierBoot && isRunning(Number(pid))))
-      throw new ConfigError(`process ${pid} on ${host} works in this directory; if it does not, remove ${path}`);
+      return `process ${pid} on ${host} works in this directory; if it does not, remove ${path}`;
     await rm(path, { force: true });
   }
+  return undefined;
 };
+
+/** Of a lock; earlier versions had one name for all. */
+const lockName = /^lock(?:-[0-9a-f-]{36})?$/;
+/** Of a file that becomes a lock. */
+const unfinishedName = /^lock-[0-9a-f-]{36}\.new$/;
+const lockBytesMax = 4_096;
 
 /**
- * Creates a file that has its whole content when it has its name, also if the disk is full or the process is killed
- * meanwhile. Returns false if it exists.
+ * Creates a file that has its whole content when it has its name, also if the disk is full or the process is killed.
+ * Returns false if the process that works here has removed it meanwhile, as one that was left.
  */
-const createWhole = async (path: string, temporary: string, content: string): Promise<boolean> => {
+const createWhole = async (path: string, content: string): Promise<boolean> => {
+  const unfinished = `${path}.new`;
   try {
-    await writeFile(temporary, content, fileOptions);
-    return (await linked(temporary, path)) ?? (await createWithoutLink(path, content));
-  } finally {
-    await rm(temporary, { force: true });
-  }
-};
-
-const fileOptions = { mode: 0o600, flush: true } as const;
-
-/** Gives a file a second name. Returns false if that exists; undefined: the file system cannot. */
-const linked = async (from: string, to: string): Promise<boolean | undefined> => {
-  try {
-    await link(from, to);
+    await writeFile(unfinished, content, { mode: 0o600, flush: true });
+    await rename(unfinished, path);
     return true;
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    // The process that works here may have removed the file as one that was left.
-    if (code === "EEXIST" || code === "ENOENT") return false;
-    if (withoutLinks.includes(code)) return undefined;
-    throw error;
-  }
-};
-
-const withoutLinks = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
-
-const createWithoutLink = async (path: string, content: string): Promise<boolean> => {
-  try {
-    await writeFile(path, content, { ...fileOptions, flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    // It is the lock of this process, which could not write it.
-    await rm(path, { force: true });
+    await rm(unfinished, { force: true });
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
   }
 };
