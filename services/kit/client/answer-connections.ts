@@ -162,7 +162,6 @@ class AnswerConnection {
 /** An answer that arrives on a connection of its own. It must be read to its end, left or given up. */
 export class LargeAnswer {
   readonly #connection: AnswerConnection;
-  readonly #limitBytes: number;
   readonly #queue: FrameQueue;
   #headers: IncomingHttpHeaders = {};
   #end: CallEnd | undefined;
@@ -170,7 +169,6 @@ export class LargeAnswer {
 
   constructor(connection: AnswerConnection, limitBytes: number, findPayload: PayloadFinder | undefined) {
     this.#connection = connection;
-    this.#limitBytes = limitBytes;
     const flow = { pause: () => connection.pause(), resume: () => connection.resume() };
     this.#queue = new FrameQueue(limitBytes, flow, findPayload);
   }
@@ -188,7 +186,7 @@ export class LargeAnswer {
     if (first !== "200") {
       this.#finish();
       this.#connection.release();
-      throw answerError(Number(first), headers, Buffer.alloc(0));
+      throw answerError(Number(first), headers);
     }
     this.#headers = headers;
   }
@@ -200,7 +198,7 @@ export class LargeAnswer {
 
   /** The messages, read from the network on demand. A trailer is passed on before the end. */
   messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncGenerator<T> {
-    return readMessages(this.#queue, this.#limitBytes, decode, onTrailer, (isEnded) => {
+    return readMessages(this.#queue, decode, onTrailer, (isEnded) => {
       if (this.#isOver) return;
       if (!isEnded) this.fail(new ConnectError("the answer was left", Code.Canceled));
       else {

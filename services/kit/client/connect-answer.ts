@@ -19,7 +19,7 @@ export const answerHeaders = (incoming: IncomingHttpHeaders): AnswerHeaders => {
   const header = new Headers();
   const trailer = new Headers();
   for (const [name, value] of Object.entries(incoming)) {
-    const isTrailer = name.startsWith("trailer-");
+    const isTrailer = name.length > "trailer-".length && name.startsWith("trailer-");
     const target = isTrailer ? trailer : header;
     const key = isTrailer ? name.slice("trailer-".length) : name;
     for (const one of typeof value === "string" ? [value] : (value ?? [])) target.append(key, one);
@@ -46,12 +46,15 @@ export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
   return new StreamAnswer(method, readHeaders, messages);
 };
 
-/** The error of an answer with a status that is not 200. */
-export const answerError = (status: number, headers: IncomingHttpHeaders, body: Uint8Array): ConnectError => {
+/** Bytes that are read of an error's body; one with more is told by its status alone. */
+export const errorBytesMax = 64 * 1024;
+
+/** The error of an answer with a status that is not 200; without its body the status says what it is. */
+export const answerError = (status: number, headers: IncomingHttpHeaders, body?: Uint8Array): ConnectError => {
   const { header, trailer } = answerHeaders(headers);
   trailer.forEach((value, name) => header.append(name, value));
   const fallback = new ConnectError(`HTTP status ${status}`, codeFromHttpStatus(status), header);
-  if (!String(headers["content-type"]).startsWith("application/json")) return fallback;
+  if (body === undefined || !String(headers["content-type"]).startsWith("application/json")) return fallback;
   try {
     return errorFromJsonBytes(body, header, fallback);
   } catch (error) {

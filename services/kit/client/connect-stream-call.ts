@@ -6,25 +6,23 @@ import type { Dispatcher } from "undici";
 import type { Frame } from "../wire/frame-parser.ts";
 import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
-import { readMessages } from "./answer-messages.ts";
-import { answerError, unexpectedType } from "./connect-answer.ts";
+import { goesOn, readMessages } from "./answer-messages.ts";
+import { answerError, errorBytesMax, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
 import type { RequestsOwner } from "./request-frames.ts";
-
-/** The number of bytes that are read of an error's body. */
-const errorBytesMax = 64 * 1024;
 
 /** One streaming call on its connection. */
 export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   onOver: (() => void) | undefined;
   /** Runs when the call has its connection. */
   onStart: (() => void) | undefined;
-  readonly #limitBytes: number;
   readonly #queue: FrameQueue;
   readonly #begun = Promise.withResolvers<IncomingHttpHeaders>();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #errorBody: Buffer = Buffer.alloc(0);
+  /** Whether its last frame was read. */
+  #isRead = false;
 
   constructor(
     limitBytes: number,
@@ -33,7 +31,6 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
     findPayload: PayloadFinder | undefined,
   ) {
     super();
-    this.#limitBytes = limitBytes;
     // Whoever reads the headers later gets the rejection then.
     this.#begun.promise.catch(() => {});
     const flow = { pause: () => this.pause(), resume: () => this.resume() };
@@ -61,8 +58,11 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#status === 200) this.#queue.push(chunk);
-    else if (this.#errorBody.length < errorBytesMax) this.#errorBody = Buffer.concat([this.#errorBody, chunk]);
+    if (this.#isRead) this.fail(goesOn());
+    else if (this.#status === 200) this.#queue.push(chunk);
+    else if (this.#errorBody.length + chunk.length <= errorBytesMax)
+      this.#errorBody = Buffer.concat([this.#errorBody, chunk]);
+    else this.fail(answerError(this.#status, this.#headers));
   }
 
   onResponseEnd(): void {
@@ -74,7 +74,8 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
 
   /** The messages of the answer, read from the network on demand. A trailer is passed on before the end. */
   messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncGenerator<T> {
-    return readMessages(this.#queue, this.#limitBytes, decode, onTrailer, (isEnded) => {
+    return readMessages(this.#queue, decode, onTrailer, (isEnded) => {
+      this.#isRead = isEnded;
       // A reader that stops early aborts the connection; after the last frame only the end of the body follows.
       if (isEnded) this.resume();
       else this.fail(new ConnectError("the answer was left", Code.Canceled));

@@ -4,7 +4,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
 
 import { tooLarge } from "../wire/frame-parser.ts";
-import { answerError, protocolFailure, unexpectedType } from "./connect-answer.ts";
+import { answerError, errorBytesMax, protocolFailure, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
 
 /** The whole answer of a unary call. */
@@ -17,7 +17,7 @@ const noBytes = Buffer.alloc(0);
 
 /** One unary call on its connection. */
 export class ConnectUnaryCall extends ConnectCall {
-  readonly #limitBytes: number;
+  #limitBytes: number;
   readonly #answer = Promise.withResolvers<WholeAnswer>();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -39,23 +39,30 @@ export class ConnectUnaryCall extends ConnectCall {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
+    if (status !== 200) this.#limitBytes = errorBytesMax;
+    else {
+      const unexpected = unexpectedType(headers, "application/proto");
+      if (unexpected !== undefined) this.fail(unexpected);
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > this.#limitBytes) this.fail(protocolFailure(tooLarge(this.#limitBytes)));
+    if (this.#size > this.#limitBytes) this.fail(this.#excess());
     else if (this.#first === undefined) this.#first = chunk;
     else (this.#more ??= [this.#first]).push(chunk);
   }
 
   onResponseEnd(): void {
     const body = this.#more === undefined ? (this.#first ?? noBytes) : Buffer.concat(this.#more, this.#size);
-    const error =
-      this.#status === 200
-        ? unexpectedType(this.#headers, "application/proto")
-        : answerError(this.#status, this.#headers, body);
+    const error = this.#status === 200 ? undefined : answerError(this.#status, this.#headers, body);
     if (error === undefined) this.#answer.resolve({ headers: this.#headers, body });
     this.finish(error);
+  }
+
+  #excess(): ConnectError {
+    if (this.#status !== 200) return answerError(this.#status, this.#headers);
+    return protocolFailure(tooLarge(this.#limitBytes));
   }
 
   protected override onFinish(error: ConnectError | undefined): void {

@@ -13,6 +13,7 @@ import type { Frame } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { sharedBytesMax } from "../wire/shared-frames.ts";
 import type { LargeAnswer } from "./answer-connections.ts";
+import { goesOn, unknownFlags } from "./answer-messages.ts";
 import { AnswerConnections } from "./answer-connections.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
 import { StreamAnswer, UnaryAnswer } from "./answers.ts";
@@ -93,7 +94,6 @@ export const createSharedEngine = (options: EngineOptions, other: ClosableTransp
   };
 };
 
-/** The answer of a unary call: its one message, in a frame as those of streams. */
 /** What is left of a call's time, in milliseconds; undefined: it has no deadline. */
 const countdown = (timeoutMs: number | undefined): (() => number | undefined) => {
   if (timeoutMs === undefined) return () => undefined;
@@ -101,6 +101,7 @@ const countdown = (timeoutMs: number | undefined): (() => number | undefined) =>
   return () => Math.max(0, untilMs - performance.now());
 };
 
+/** The answer of a unary call: its one message, in a frame as those of streams. */
 const largeUnary = async <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   large: LargeAnswer,
@@ -154,16 +155,17 @@ const readFrames = <O extends DescMessage>(
   messages: MessageShape<O>[],
 ): StreamEnd => {
   const frames: Frame[] = [];
+  const parser = new FrameParser(limitBytes);
   try {
-    new FrameParser(limitBytes).push(body, frames);
+    parser.push(body, frames);
   } catch (error) {
     throw protocolFailure(error);
   }
   for (const [index, frame] of frames.entries()) {
-    if (frame.flags === endStreamFlag && index + 1 < frames.length)
-      throw new ConnectError("the answer goes on after its end", Code.Internal);
-    if (frame.flags === endStreamFlag) return streamEnd(frame.body);
-    messages.push(decodeAnswer(desc, frame.body));
+    if (frame.flags === 0) messages.push(decodeAnswer(desc, frame.body));
+    else if (frame.flags !== endStreamFlag) throw unknownFlags(frame.flags);
+    else if (index + 1 < frames.length || parser.isWithinFrame) throw goesOn();
+    else return streamEnd(frame.body);
   }
   throw new ConnectError("the answer ended without its end", Code.Internal);
 };

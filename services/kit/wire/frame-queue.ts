@@ -37,6 +37,11 @@ export class FrameQueue {
     this.#flow = flow;
   }
 
+  /** Whether no frame waits, nor the beginning of one. */
+  get isEmpty(): boolean {
+    return this.#frames.length === 0 && !this.#parser.isWithinFrame;
+  }
+
   /** The next frame; undefined after the last. One call at a time. */
   next(): Promise<Frame | undefined> {
     const frame = this.#frames.shift();
