@@ -4,6 +4,7 @@ import type { QueryParameters } from "../http/query.ts";
 import { amzDialect } from "./amz.ts";
 import type { Dialect, DialectSpelling } from "./dialect.ts";
 import { spellingOf } from "./dialect.ts";
+import { brandName } from "../signature/brand.ts";
 import { svcDialect } from "./svc.ts";
 
 /** The dialects that an installation speaks. */
@@ -25,19 +26,27 @@ export const dialectsOf = (word: string): Dialects => {
   const documented = spellingOf(svcDialect(word));
   const open = spellingOf(amzDialect);
   const all = [documented, open];
+  const beginnings = all.map((spelling) => [spelling, ...beginningsOf(spelling.dialect)] as const);
+  const signedIn = (authorization: string | undefined): DialectSpelling | undefined =>
+    authorization === undefined
+      ? undefined
+      : beginnings.find(([, four, two]) => authorization.startsWith(four) || authorization.startsWith(two))?.[0];
   return {
     all,
     fallback: open,
     detect: (headers, query) =>
-      all.find(({ dialect }) => hasAlgorithm(headers.authorization, dialect)) ??
+      signedIn(headers.authorization) ??
       all.find(({ dialect }) => query.has(`${dialect.signature.queryPrefix}Algorithm`)) ??
       findByHeader(headers, all) ??
       open,
   };
 };
 
-const hasAlgorithm = (authorization: string | undefined, dialect: Dialect): boolean =>
-  authorization !== undefined && authorization.startsWith(`${dialect.signature.keySeed}-`);
+/** How headers with signatures of a dialect begin: those of version 4, and those of version 2. */
+const beginningsOf = ({ signature }: Dialect): readonly [string, string] => [
+  `${signature.keySeed}-`,
+  `${brandName(signature)} `,
+];
 
 const findByHeader = (headers: IncomingHttpHeaders, all: readonly DialectSpelling[]): DialectSpelling | undefined => {
   for (const name in headers) {

@@ -38,12 +38,15 @@ export const readClaim = (
   brand: SignatureBrand,
 ): SignatureClaim | undefined => {
   const authorization = headers.get("authorization");
-  const isPresigned = query.some(({ name }) => isClaimParameter(name, brand));
-  if (authorization !== undefined && isPresigned) throw refusal(ErrorReason.SEVERAL_SIGNATURES);
+  const hasQuery = isPresigned(query, brand);
+  if (authorization !== undefined && hasQuery) throw refusal(ErrorReason.SEVERAL_SIGNATURES);
   if (authorization !== undefined) return readHeader(authorization, brand);
-  if (isPresigned) return readQuery(query, brand);
-  return undefined;
+  return hasQuery ? readQuery(query, brand) : undefined;
 };
+
+/** Whether a query says that its request is presigned by version 4. */
+export const isPresigned = (query: readonly QueryParameter[], brand: SignatureBrand): boolean =>
+  query.some(({ name }) => isClaimParameter(name, brand));
 
 /** The value of the header named by the brand's prefix and `name`. */
 export const brandHeader = (headers: HeaderIndex, brand: SignatureBrand, name: string): string | undefined =>

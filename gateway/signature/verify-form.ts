@@ -8,7 +8,9 @@ import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { RequestSignature, SignatureRules } from "./verify.ts";
-import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
+import { keyOf } from "./request-key.ts";
+import { parseBasicInstant } from "./request-time.ts";
+import { signatureVersionOf } from "./verify.ts";
 import { checkVersionTwoForm, checkVersionTwoRule, readVersionTwoForm, versionTwoFields } from "./version-two.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */

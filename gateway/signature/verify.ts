@@ -1,6 +1,5 @@
 import type { Clock } from "../../services/kit/clock/clock.ts";
-import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
-import { callerOf, temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
+import type { AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import type { Caller, SignatureVersion } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { SignatureBrand } from "./brand.ts";
@@ -15,15 +14,17 @@ import {
   singleEncodedPath,
 } from "./canonical.ts";
 import type { SignatureClaim } from "./claim.ts";
-import { brandHeader, brandParameter, checkScope, readClaim, unsupportedAlgorithm } from "./claim.ts";
+import { brandHeader, brandParameter, checkScope, readClaim } from "./claim.ts";
 import type { Payload, PayloadClaim } from "./payload.ts";
 import { chunkChain, payloadHashName, payloadMismatch, payloadOf, readPayloadClaim } from "./payload.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { findAccessKey } from "./request-key.ts";
+import { basicDate, checkSkew, parseBasicInstant, skewMsMax } from "./request-time.ts";
 import { signerOf } from "./signer.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { sha256, signingKey } from "./signing-key.ts";
-import type { VersionTwoClaim, VersionTwoRule } from "./version-two.ts";
-import { checkVersionTwo, checkVersionTwoRule, readVersionTwo } from "./version-two.ts";
+import type { VersionTwoRule } from "./version-two.ts";
+import { headerSigner, linkSigner } from "./version-two-signer.ts";
 
 /** What signatures of an API's requests are verified with. */
 export interface SignatureRules {
@@ -48,7 +49,7 @@ export interface SignedHead extends SignatureRules {
   readonly query: QueryParameters;
   /** `[name, value, name, value, ...]` as in `rawHeaders` of `node:http`. */
   readonly rawHeaders: readonly string[];
-  /** For object storage, the path with its bucket. Unset: presigned URLs of version 2 are refused. */
+  /** For object storage, the path with its bucket. Unset: signatures of version 2 are refused. */
   readonly resource?: string | undefined;
   /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
@@ -81,9 +82,6 @@ export interface VerifiedRequest {
   readonly signedHeaders: readonly string[];
 }
 
-/** The largest difference between a request's time and the clock. */
-const skewMsMax = 15 * 60_000;
-
 /**
  * Verifies a request's signature in the header or in the query, as far as its head allows: all of it, unless the hash
  * of the body was not declared. Every check that needs only the request comes before the signature is computed. Throws
@@ -93,14 +91,11 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
   const { brand } = request;
   const headers = indexHeaders(request.rawHeaders);
   const query = request.query.all;
-  const claim = readClaim(headers, query, brand);
+  const byHeader = headerSigner(request, headers, query);
+  const claim = byHeader === undefined ? readClaim(headers, query, brand) : undefined;
   if (claim === undefined) {
-    const link = readVersionTwo(query, brand);
-    if (link === undefined)
-      return verifyUnchained(request, headers, { caller: anonymousCaller, form: "anonymous", signature: undefined });
-    const signature = { signatureVersion: "AWS", authType: "REST-QUERY-STRING" } as const;
-    const caller = linkCaller(request, link, headers, query);
-    return verifyUnchained(request, headers, { caller, form: "presigned", signature });
+    const signer = byHeader ?? linkSigner(request, headers, query) ?? nobody;
+    return verifyUnchained(request, headers, signer);
   }
 
   checkScope(
@@ -155,28 +150,7 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
 export const signatureVersionOf = ({ region }: Pick<SignatureClaim, "region">): SignatureVersion =>
   region === undefined ? "AWS4-ECDSA-P256-SHA256" : "AWS4-HMAC-SHA256";
 
-/** The signer of a presigned URL of version 2. */
-const linkCaller = (
-  request: SignedHead,
-  link: VersionTwoClaim,
-  headers: HeaderIndex,
-  query: readonly QueryParameter[],
-): Caller => {
-  const { method, resource, brand } = request;
-  if (resource === undefined) throw unsupportedAlgorithm("Signature", "AWS");
-  checkVersionTwoRule(request.versionTwo);
-  const accessKey = findAccessKey(request, link, headers, query);
-  checkVersionTwo(link, accessKey.secretAccessKey, {
-    method,
-    resource,
-    headers,
-    query,
-    brand,
-    nowMs: request.clock.now(),
-    rule: request.versionTwo,
-  });
-  return callerOf(accessKey);
-};
+const nobody = { caller: anonymousCaller, form: "anonymous", signature: undefined } as const;
 
 /** A request without a version 4 signature. Its chunks cannot be signed, because their chain begins with that one. */
 const verifyUnchained = (
@@ -233,67 +207,10 @@ const readTime = (
   return { ms, text };
 };
 
-let lastInstant = { text: "", ms: Number.NaN };
-
-/** The milliseconds of `yyyymmddThhmmssZ`; NaN for any other text. Many requests carry the same second. */
-export const parseBasicInstant = (text: string): number => {
-  if (text !== lastInstant.text) lastInstant = { text, ms: readBasicInstant(text) };
-  return lastInstant.ms;
-};
-
-const readBasicInstant = (text: string): number => {
-  const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text);
-  return parts === null ? Number.NaN : Date.parse(`${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z`);
-};
-
-/** A client that sends no date with the prefix signs with the time of its Date header. */
-const basicDate = (value: string | undefined): string | undefined => {
-  if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value;
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
-};
-
-/** A lasting key has no security token, and a temporary one has its own. */
-const findAccessKey = (
-  request: SignedHead,
-  claim: Pick<SignatureClaim, "accessKeyId">,
-  headers: HeaderIndex,
-  query: readonly QueryParameter[],
-): AccessKey => {
-  const { accessKeyId } = claim;
-  const token =
-    brandHeader(headers, request.brand, "security-token") ??
-    (query.length === 0 ? undefined : tokenParameter(query, request.brand));
-  return keyOf(request.accessKeys, accessKeyId, token);
-};
-
-const tokenParameter = (query: readonly QueryParameter[], brand: SignatureBrand): string | undefined =>
-  brandParameter(query, brand, "Security-Token") ??
-  query.find(({ name }) => name === `${brand.headerPrefix}security-token`)?.value;
-
-/**
- * The key that a request names, with its security token if it has one. Throws UNKNOWN_ACCESS_KEY,
- * INVALID_SECURITY_TOKEN, EXPIRED_SECURITY_TOKEN.
- */
-export const keyOf = (accessKeys: AccessKeys, accessKeyId: string, token: string | undefined): AccessKey => {
-  const found = accessKeys.find(accessKeyId);
-  if (token === undefined || token === "") {
-    if (found === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: accessKeyId });
-    return found;
-  }
-  const temporary = found === undefined ? accessKeys.findTemporary?.(accessKeyId, token) : undefined;
-  if (temporary === "expired") throw refusal(ErrorReason.EXPIRED_SECURITY_TOKEN, { access_key_id: accessKeyId });
-  if (temporary !== undefined) return temporary;
-  const isKnown = found !== undefined || accessKeyId.startsWith(temporaryKeyPrefix);
-  const reason = isKnown ? ErrorReason.INVALID_SECURITY_TOKEN : ErrorReason.UNKNOWN_ACCESS_KEY;
-  throw refusal(reason, { access_key_id: accessKeyId });
-};
-
 const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): void => {
   if (claim.expiresSeconds === undefined) {
-    if (Math.abs(nowMs - requestMs) <= skewMsMax) return;
-    const times = { request_time: new Date(requestMs).toISOString(), server_time: new Date(nowMs).toISOString() };
-    throw refusal(ErrorReason.CLOCK_SKEW, { ...times, max_allowed_skew_milliseconds: String(skewMsMax) });
+    checkSkew(requestMs, nowMs);
+    return;
   }
   const expiresMs = requestMs + claim.expiresSeconds * 1000;
   const details = {

@@ -8,14 +8,18 @@ import { headerValue } from "./canonical.ts";
 import { expiresSecondsMax, unsupportedAlgorithm } from "./claim.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
-/**
- * A presigned URL of signing version 2. Some stock tools still create them by default (`aws s3 presign` of version 1,
- * boto3, `s3cmd signurl`). None of them sends version 2 in a header, which is refused.
- */
-export interface VersionTwoClaim {
+/** Who signed what by version 2. */
+interface VersionTwoSignature {
   readonly accessKeyId: string;
   /** Base64 of an HMAC-SHA-1. */
   readonly signature: string;
+}
+
+/**
+ * A presigned URL of signing version 2. Some stock tools still create them by default (`aws s3 presign` of version 1,
+ * boto3, `s3cmd signurl`).
+ */
+export interface VersionTwoClaim extends VersionTwoSignature {
   /** Seconds since 1970, as signed. */
   readonly expires: string;
 }
@@ -95,8 +99,27 @@ export const readVersionTwo = (
   return { accessKeyId, signature, expires };
 };
 
-/** Which signatures of version 2 are accepted: all, links that end within a week and all forms, or none. */
-export type VersionTwoRule = "accept" | "week" | "refuse";
+/**
+ * The signature of version 2 in a header, which older clients send (libs3, git-annex, boto 2); undefined if it is of
+ * another version. Throws MALFORMED_AUTHORIZATION.
+ */
+export const readVersionTwoHeader = (headers: HeaderIndex, brand: SignatureBrand): VersionTwoSignature | undefined => {
+  const [value = "", second] = headers.get("authorization") ?? [];
+  const scheme = `${brandName(brand)} `;
+  if (!value.startsWith(scheme)) return undefined;
+  const [, accessKeyId, signature] = /^([^:\s]{1,128}):([A-Za-z0-9+/]{1,64}=?)$/.exec(value.slice(scheme.length)) ?? [];
+  if (second !== undefined || accessKeyId === undefined || signature === undefined)
+    throw refusal(ErrorReason.MALFORMED_AUTHORIZATION, {
+      problem: `There must be one ${scheme}<access key id>:<signature>.`,
+    });
+  return { accessKeyId, signature };
+};
+
+/**
+ * Which signatures of version 2 are accepted: those of links and forms, of links only such as end within a week, none,
+ * or those in headers as well.
+ */
+export type VersionTwoRule = "accept" | "week" | "refuse" | "headers";
 
 /** Throws UNSUPPORTED_ALGORITHM where no signature of version 2 is accepted. */
 export const checkVersionTwoRule = (rule: VersionTwoRule | undefined): void => {
@@ -108,15 +131,10 @@ export const checkVersionTwoRule = (rule: VersionTwoRule | undefined): void => {
  * the signature is not of this request. `resource` is the path with its
  * bucket, percent escapes untouched: the host is not signed, so a bucket in it must be part of the resource.
  */
-export const checkVersionTwo = (
+export const checkVersionTwoLink = (
   claim: VersionTwoClaim,
   secret: string,
-  request: {
-    readonly method: string;
-    readonly resource: string;
-    readonly headers: HeaderIndex;
-    readonly query: readonly QueryParameter[];
-    readonly brand: SignatureBrand;
+  request: VersionTwoRequest & {
     readonly nowMs: number;
     /** Unset: `accept`. */
     readonly rule?: VersionTwoRule | undefined;
@@ -133,13 +151,56 @@ export const checkVersionTwo = (
     throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, {
       problem: `Expires must be at most ${expiresSecondsMax} seconds ahead.`,
     });
-  const stringToSign = composeStringToSign(claim, request);
-  if (request.query.every((one) => isCovered(one, request.brand))) {
+  // Signers put headers in the query, because the URL is the whole request.
+  const inQuery = request.query.map(({ name, value }) => [name.toLowerCase(), bytesOf(value)] as const);
+  const isCovered = request.query.every(
+    ({ name }) =>
+      isHarmless(name) ||
+      name.toLowerCase().startsWith(request.brand.headerPrefix) ||
+      ["Expires", "Signature", "content-md5", "content-type", keyParameter(request.brand)].includes(name),
+  );
+  checkSignature(claim, secret, { ...request, date: claim.expires, inQuery, isCovered });
+};
+
+/**
+ * Throws SIGNATURE_MISMATCH if the signature in a header is not of this request. `date` is the value of the Date
+ * header; empty if a header of the dialect has the time, which is signed with the others.
+ */
+export const checkVersionTwoHeader = (
+  claim: VersionTwoSignature,
+  secret: string,
+  request: VersionTwoRequest & { readonly date: string },
+): void => {
+  const isCovered = request.query.every(({ name }) => isHarmless(name));
+  checkSignature(claim, secret, { ...request, inQuery: [], isCovered });
+};
+
+/** A request with a signature of version 2. */
+interface VersionTwoRequest {
+  readonly method: string;
+  readonly resource: string;
+  readonly headers: HeaderIndex;
+  readonly query: readonly QueryParameter[];
+  readonly brand: SignatureBrand;
+}
+
+/** What is signed. */
+interface Signed extends VersionTwoRequest {
+  readonly date: string;
+  /** Headers that are in the query, by their names in lower case. */
+  readonly inQuery: ReadonlyArray<readonly [name: string, value: string]>;
+  /** False: the query has something that the signature does not cover. */
+  readonly isCovered: boolean;
+}
+
+const checkSignature = (claim: VersionTwoSignature, secret: string, signed: Signed): void => {
+  const stringToSign = composeStringToSign(signed);
+  if (signed.isCovered) {
     if (isSignatureOf(stringToSign, claim, secret)) return;
     // Some clients sign a bucket with a slash after it, and send it without.
-    const resource = `${request.resource}/`;
-    const isBucket = !request.resource.includes("/", 1);
-    if (isBucket && isSignatureOf(composeStringToSign(claim, { ...request, resource }), claim, secret)) return;
+    const resource = `${signed.resource}/`;
+    const isBucket = !signed.resource.includes("/", 1);
+    if (isBucket && isSignatureOf(composeStringToSign({ ...signed, resource }), claim, secret)) return;
   }
   throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
     access_key_id: claim.accessKeyId,
@@ -193,31 +254,21 @@ const isSignatureOf = (
 /** One character for each byte on the wire, as in headers and paths. */
 const bytesOf = (value: string): string => Buffer.from(value, "utf8").toString("latin1");
 
-const composeStringToSign = (
-  { expires }: VersionTwoClaim,
-  { method, resource, headers, query, brand }: Parameters<typeof checkVersionTwo>[2],
-): string => {
-  // Signers put headers in the query, because the URL is the whole request.
-  const inQuery = (name: string): string | undefined =>
-    query.filter((one) => one.name === name).map(({ value }) => bytesOf(value))[0];
-  const plain = (name: string): string => headerValue(headers, name) ?? inQuery(name) ?? "";
-  const lines = [
-    ...[...headers.keys()].map((name) => ({ name, value: headerValue(headers, name) ?? "" })),
-    ...query.map(({ name, value }) => ({ name: name.toLowerCase(), value: bytesOf(value) })),
-  ]
-    .filter(({ name }) => name.startsWith(brand.headerPrefix))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, value }) => `${name}:${value}\n`);
+const composeStringToSign = ({ method, resource, headers, query, brand, date, inQuery }: Signed): string => {
+  const plain = (name: string): string =>
+    headerValue(headers, name) ?? inQuery.find(([known]) => known === name)?.[1] ?? "";
+  const lines = [...[...headers.keys()].map((name) => [name, headerValue(headers, name) ?? ""] as const), ...inQuery]
+    .filter(([name]) => name.startsWith(brand.headerPrefix))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value]) => `${name}:${value}\n`);
   const parameters = query
     .filter(({ name }) => signedParameters.has(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, value, raw }) => (value === "" && raw.endsWith("=") ? name : `${name}=${bytesOf(value)}`));
   const tail = parameters.length === 0 ? "" : `?${parameters.join("&")}`;
-  return `${method}\n${plain("content-md5")}\n${plain("content-type")}\n${expires}\n${lines.join("")}${resource}${tail}`;
+  return `${method}\n${plain("content-md5")}\n${plain("content-type")}\n${date}\n${lines.join("")}${resource}${tail}`;
 };
 
-const isCovered = ({ name }: QueryParameter, brand: SignatureBrand): boolean =>
-  signedParameters.has(name) ||
-  harmlessParameters.has(name) ||
-  name.toLowerCase().startsWith(brand.headerPrefix) ||
-  ["Expires", "Signature", "content-md5", "content-type", keyParameter(brand), "x-id"].includes(name);
+/** Whether a parameter is signed, or does not choose another operation. */
+const isHarmless = (name: string): boolean =>
+  signedParameters.has(name) || harmlessParameters.has(name) || name === "x-id";

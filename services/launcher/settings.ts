@@ -124,8 +124,8 @@ export const gatewaySettings = {
   publicUrl: text("", "Base URL by which functions reach the gateway to read objects; empty: made from listen."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
   signatureVersion2: choice(
-    ["accept", "week", "refuse"],
-    "Whether URLs and forms signed by version 2 are accepted; week: of such URLs only those that end within a week.",
+    ["accept", "week", "refuse", "headers"],
+    "Whether version 2 may sign URLs and forms; week: only URLs that end within one; headers: requests by header, too.",
   ),
   serverHeader: choice(
     ["version", "name", "none"],

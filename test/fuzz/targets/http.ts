@@ -12,7 +12,7 @@ import {
 import { ChunkDecoder } from "../../../gateway/signature/chunk-decoder.ts";
 import { readClaim } from "../../../gateway/signature/claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "../../../gateway/signature/form-policy.ts";
-import { readVersionTwo } from "../../../gateway/signature/version-two.ts";
+import { readVersionTwo, readVersionTwoHeader } from "../../../gateway/signature/version-two.ts";
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
 import {
   parseRequestPath,
@@ -85,12 +85,19 @@ const signatureClaim: FuzzTarget = {
 
 const versionTwoClaim: FuzzTarget = {
   name: "version-two-claim",
-  seeds: ["AWSAccessKeyId=AKID&Expires=1700000000&Signature=abc%3D", "SVCAccessKeyId=A&Expires=1&Signature=x&prefix=y"],
+  seeds: [
+    "AWSAccessKeyId=AKID&Expires=1700000000&Signature=abc%3D",
+    "SVCAccessKeyId=A&Expires=1&Signature=x&prefix=y",
+    "AWS AKID:c2ln",
+  ],
   dictionary: ["AWSAccessKeyId=", "Signature=", "Expires=", "&", "versionId", "response-content-type="],
   run(input) {
-    const parameters = unlessRefused(() => parseQuery(input.toString("latin1")));
-    if (parameters === undefined) return;
+    const text = input.toString("latin1");
+    const parameters = unlessRefused(() => parseQuery(text));
     for (const brand of brands) {
+      const header = unlessRefused(() => readVersionTwoHeader(indexHeaders(["authorization", text]), brand));
+      holds(header === undefined || !header.accessKeyId.includes(":"), "a header names more than a key");
+      if (parameters === undefined) continue;
       const claim = unlessRefused(() => readVersionTwo(parameters.all, brand));
       holds(claim === undefined || Number.isSafeInteger(Number(claim.expires)), "the end of a claim is not an instant");
     }
