@@ -37,36 +37,61 @@ const undiciExports: Readonly<Record<string, string>> = {
   Client: 'dispatcher(require("./lib/dispatcher/client"))',
   Pool: 'dispatcher(require("./lib/dispatcher/pool"))',
   buildConnector: 'require("./lib/core/connect")',
-  fetch: 'require("./lib/web/fetch").fetch',
 };
 
+/** Those that are as large as all others together, for the programs that use them. */
+const largeUndiciExports: Readonly<Record<string, string>> = { fetch: 'require("./lib/web/fetch").fetch' };
+
+/** The programs that use them. */
+const withLargeExports: ReadonlySet<string> = new Set(["gateway"]);
+
 /**
- * Loads the parts of undici when they are used. Its own index loads all of them, the browser's `fetch`, caches, cookies
- * and mocks as well. Throws if a source imports a part that is not in the table.
+ * Loads the parts of undici that a program uses, when it uses them. Its own index loads all of them, the browser's
+ * `fetch`, caches, cookies and mocks as well. Throws if a source imports a part that is not in the table.
  */
-export const lazyUndici: Plugin = {
-  name: "lazy-undici",
+export const lazyUndici = (program: string): Plugin => {
+  const offered = withLargeExports.has(program) ? { ...undiciExports, ...largeUndiciExports } : undiciExports;
+  return {
+    name: "lazy-undici",
+    load: {
+      filter: { id: /\/node_modules\/undici\/index\.js$/ },
+      handler: () =>
+        [
+          "let hasMethods = false;",
+          "const dispatcher = (made) => {",
+          '  if (!hasMethods) Object.assign(require("./lib/dispatcher/dispatcher").prototype, require("./lib/api"));',
+          "  hasMethods = true;",
+          "  return made;",
+          "};",
+          "module.exports = {",
+          ...Object.entries(offered).map(([name, made]) => `  get ${name}() { return ${made}; },`),
+          "};",
+        ].join("\n"),
+    },
+    transform: {
+      filter: { code: 'from "undici"', id: /\.ts$/ },
+      handler: (code, id) => {
+        for (const [, names = ""] of code.matchAll(/import \{([^}]*)\} from "undici"/g))
+          for (const name of names.split(",").map((each) => each.trim()))
+            if (name !== "" && offered[name] === undefined)
+              throw new Error(`${id} imports ${name} of undici, which is not in the bundle of ${program}`);
+      },
+    },
+  };
+};
+
+/** Leaves out undici's second parser, which only a variable of the environment turns on: 165 KB of each program. */
+export const onlyFirstParser: Plugin = {
+  name: "only-first-parser",
   load: {
-    filter: { id: /\/node_modules\/undici\/index\.js$/ },
-    handler: () =>
-      [
-        "let hasMethods = false;",
-        "const dispatcher = (made) => {",
-        '  if (!hasMethods) Object.assign(require("./lib/dispatcher/dispatcher").prototype, require("./lib/api"));',
-        "  hasMethods = true;",
-        "  return made;",
-        "};",
-        "module.exports = {",
-        ...Object.entries(undiciExports).map(([name, made]) => `  get ${name}() { return ${made}; },`),
-        "};",
-      ].join("\n"),
+    filter: { id: /\/node_modules\/undici\/lib\/milo\/(?:no-)?simd\.js$/ },
+    handler: () => "module.exports = {};",
   },
   transform: {
-    filter: { code: 'from "undici"', id: /\.ts$/ },
-    handler: (code, id) => {
-      for (const [, names = ""] of code.matchAll(/import \{([^}]*)\} from "undici"/g))
-        for (const name of names.split(",").map((each) => each.trim()))
-          if (name !== "" && undiciExports[name] === undefined) throw new Error(`${id} imports ${name} of undici`);
+    filter: { id: /\/node_modules\/undici\/lib\/dispatcher\/parser-h1\.js$/ },
+    handler: (code) => {
+      const asked = "process.env.UNDICI_USE_MILO === '1' || process.env.UNDICI_USE_MILO === 'true'";
+      return { code: replaced(code, asked, "false"), map: null };
     },
   },
 };

@@ -13,6 +13,7 @@ import {
   lazyUndici,
   mainPromise,
   nativeLevel,
+  onlyFirstParser,
 } from "./bundle-plugins.ts";
 import { processes, processNames } from "./processes.ts";
 
@@ -102,7 +103,8 @@ const makeScript = async (
     external,
     plugins: [
       builtinObjects,
-      lazyUndici,
+      lazyUndici(name),
+      onlyFirstParser,
       lazyHttp2Client,
       lazyErrorHeaders,
       lazyFields,
