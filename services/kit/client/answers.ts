@@ -3,9 +3,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
 
-/** The forms in which callers pass request headers. */
-export type HeadersInput = ConstructorParameters<typeof Headers>[0];
-
 /** The answer of a unary call. Its headers are created when they are read, which is rare. */
 export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implements UnaryResponse<I, O> {
   readonly stream = false;

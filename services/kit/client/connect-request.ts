@@ -3,7 +3,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import { messageCodec } from "../wire/message-codec.ts";
 import { deadlineHeader } from "../wire/timeouts.ts";
-import type { HeadersInput } from "./answers.ts";
+import type { HeadersInput } from "../wire/headers-input.ts";
+import { isHeaderRecord } from "../wire/headers-input.ts";
 import type { EngineOptions } from "./engine.ts";
 
 const paths = new WeakMap<DescMethod, string>();
@@ -39,13 +40,10 @@ export const callHeaderLines = (
     isAuthorized ||= key === "authorization";
   };
   // A record is read directly, because creating Headers costs more than the rest of a call's headers.
-  if (isRecord(given)) for (const name in given) add(name, given[name]!);
+  if (isHeaderRecord(given)) for (const name in given) add(name, given[name]!);
   else if (given !== undefined) for (const [name, value] of new Headers(given)) add(name, value);
   return token === undefined || isAuthorized ? lines : withToken(lines, token);
 };
-
-const isRecord = (given: HeadersInput | undefined): given is Record<string, string> =>
-  given !== undefined && !(given instanceof Headers) && !(Symbol.iterator in given);
 
 const withToken = async (lines: string[], token: () => Promise<string>): Promise<string[]> => {
   lines.push("authorization", `Bearer ${await token()}`);

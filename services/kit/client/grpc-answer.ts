@@ -5,7 +5,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { codeOfNumber } from "../wire/codes.ts";
 import { markUnprocessed } from "../wire/unprocessed.ts";
-import type { HeadersInput } from "./answers.ts";
+import type { HeadersInput } from "../wire/headers-input.ts";
 
 /** How a gRPC call ended. */
 interface GrpcStatus {

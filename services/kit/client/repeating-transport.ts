@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DescMessage, DescMethod, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport } from "@connectrpc/connect";
 
-import type { HeadersInput } from "./answers.ts";
+import type { HeadersInput } from "../wire/headers-input.ts";
 import { AddressBook } from "./address-book.ts";
 import { ReplayableRequests } from "./replayable-requests.ts";
 import type { RetryPolicy } from "./retry.ts";

@@ -2,12 +2,12 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { ConnectError } from "@connectrpc/connect";
 
+import type { HeadersInput } from "../wire/headers-input.ts";
+import { isHeaderRecord } from "../wire/headers-input.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { setTrace, traceHeaders } from "./trace-context.ts";
 import { currentTrace } from "./current-trace.ts";
 import { TracedCall } from "./traced-call.ts";
-
-type HeadersInput = ConstructorParameters<typeof Headers>[0];
 
 /** Sends servers the trace of a call. Calls outside of any trace are sent unchanged. */
 export const tracedTransport = (transport: Transport): Transport => ({
@@ -52,8 +52,7 @@ const beginCall = (method: DescMethod): TracedCall | undefined => {
 
 const withTrace = (given: HeadersInput | undefined, trace: TraceContext): HeadersInput => {
   if (given === undefined) return traceHeaders(trace);
-  if (!(given instanceof Headers) && !(Symbol.iterator in given))
-    return setTrace({ ...given } as Record<string, string>, trace);
+  if (isHeaderRecord(given)) return setTrace({ ...given }, trace);
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(traceHeaders(trace))) headers.set(name, value);
   return headers;
