@@ -1,5 +1,4 @@
-import { LRUCache } from "lru-cache";
-
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "../../kit/jobs/jobs.ts";
 import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
@@ -42,7 +41,7 @@ interface OwnerParts {
 }
 
 /** The parts of the owners that were used last: each is asked for several times for each of its jobs. */
-const parts = new LRUCache<string, OwnerParts>({ max: 10_000 });
+const parts = growingCache<string, OwnerParts>(10_000);
 
 const ownerParts = (owner: string): OwnerParts => {
   let found = parts.get(owner);

@@ -1,5 +1,4 @@
-import { LRUCache } from "lru-cache";
-
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
@@ -41,7 +40,7 @@ const cachedTokensMax = 10_000;
 export class OAuthTokens {
   readonly #sender: HttpSender;
   readonly #clock: Clock;
-  readonly #cached = new LRUCache<string, CachedToken>({ max: cachedTokensMax });
+  readonly #cached = growingCache<string, CachedToken>(cachedTokensMax);
   readonly #fetching = new Map<string, Promise<CachedToken>>();
 
   constructor(sender: HttpSender, clock: Clock) {

@@ -1,7 +1,6 @@
 import type { KeyObject } from "node:crypto";
 
-import { LRUCache } from "lru-cache";
-
+import { growingCache } from "../collections/growing-cache.ts";
 import { parseJson } from "../json/parse-json.ts";
 import { seal, SealBrokenError, unseal } from "../keyring/sealed.ts";
 
@@ -60,7 +59,7 @@ const version = 1;
  * time.
  */
 export const createSessionTokens = (keys: () => readonly KeyObject[]): SessionTokens => {
-  const opened = new LRUCache<string, Session>({ max: cachedTokensMax });
+  const opened = growingCache<string, Session>(cachedTokensMax);
   return {
     write: (session) => {
       const [key] = keys();

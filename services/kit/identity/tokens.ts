@@ -48,8 +48,14 @@ export const tokenBytesMax = 24 * 1024;
 const cachedTokensMax = 10_000;
 /** Characters of cached tokens, and of what they are found by or say. */
 const cachedCharactersMax = 32 * 1024 * 1024;
+/**
+ * What so many characters count in a cache: at least their share of all, if it has the most tokens. A cache that is
+ * told the number of its entries would take the memory of all of them at once.
+ */
+const sizeOf = (characters: number): number => Math.max(characters, Math.ceil(cachedCharactersMax / cachedTokensMax));
 /** Tokens with a wrong signature that are remembered by their digests. */
 const forgedTokensMax = 1_000;
+
 const reloadIntervalMs = 1_000;
 
 /** A key pair that signs tokens; its name is the issuer. */
@@ -100,7 +106,7 @@ export const createMinter = (options: MinterOptions): Minter => {
   assertLifetime(lifetimeMs);
   // A fifth of the lifetime is left for the call itself and for clocks that differ.
   const renewalMs = lifetimeMs * 0.8;
-  const minted = new LRUCache<string, MintedToken>({ max: cachedTokensMax, maxSize: cachedCharactersMax });
+  const minted = new LRUCache<string, MintedToken>({ maxSize: cachedCharactersMax });
   // Mostly a call has the caller of the one before, and to compare costs less than to write a key and to find it.
   let last: { readonly members: readonly unknown[]; readonly minted: MintedToken } | undefined;
   return {
@@ -118,7 +124,7 @@ export const createMinter = (options: MinterOptions): Minter => {
           lifetimeSeconds: Math.floor(lifetimeMs / 1000),
         });
         found = { token, renewAtMs: nowMs + renewalMs };
-        minted.set(cacheKey, found, { size: cacheKey.length + carriedLengthOf(caller) });
+        minted.set(cacheKey, found, { size: sizeOf(cacheKey.length + carriedLengthOf(caller)) });
         token.catch(() => {
           minted.delete(cacheKey);
           last = undefined;
@@ -162,10 +168,7 @@ interface VerifierOptions {
 export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock } = options;
   const audience = typeof options.audience === "string" ? options.audience : [...options.audience];
-  const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({
-    max: cachedTokensMax,
-    maxSize: cachedCharactersMax,
-  });
+  const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({ maxSize: cachedCharactersMax });
   const forged = new LRUCache<string, true>({ max: forgedTokensMax });
   const findKey = keyFinder(options.publicKeys, clock, () => verified.clear());
   const read = async (token: string): Promise<{ caller: Caller; expiresAtMs: number }> => {
@@ -204,7 +207,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
         throw toUnauthenticated(error);
       });
       // What it says takes as much as the token itself.
-      verified.set(token, fresh, { size: 2 * token.length });
+      verified.set(token, fresh, { size: sizeOf(2 * token.length) });
       return fresh.caller;
     },
   };

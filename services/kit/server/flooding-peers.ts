@@ -1,9 +1,8 @@
 import { isIPv6 } from "node:net";
 
-import { LRUCache } from "lru-cache";
-
 import type { Clock } from "../clock/clock.ts";
 import { isStillAhead } from "../clock/clock.ts";
+import { growingCache } from "../collections/growing-cache.ts";
 import type { Connection } from "../identity/connection.ts";
 import { remoteAddressOf } from "../identity/connection.ts";
 
@@ -40,10 +39,10 @@ interface Floods {
 export class FloodingPeers {
   readonly #floodsMax: number;
   readonly #clock: Clock;
-  readonly #floods = new LRUCache<string, Floods>({ max: addressesMax });
+  readonly #floods = growingCache<string, Floods>(addressesMax);
   /** Resets of each address since they were last a flood. */
-  readonly #resets = new LRUCache<string, number>({ max: addressesMax });
-  readonly #provenAtMs = new LRUCache<string, number>({ max: addressesMax });
+  readonly #resets = growingCache<string, number>(addressesMax);
+  readonly #provenAtMs = growingCache<string, number>(addressesMax);
   /** When a caller was noted last on each connection, so that not each of its calls has to find its address. */
   readonly #notedAtMs = new WeakMap<object, number>();
 

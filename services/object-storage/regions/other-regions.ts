@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import { Pool } from "undici";
 
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
@@ -53,7 +53,7 @@ export const otherRegions = ({ addresses, clock, log }: OtherRegionsOptions): Ot
     const { origin } = new URL(url);
     return { region, endpoint: origin, pool: new Pool(origin, { connections: 4 }) };
   });
-  const known = new LRUCache<string, KnownPlace>({ max: placesMax });
+  const known = growingCache<string, KnownPlace>(placesMax);
   let running = 0;
 
   const has = async (pool: Pool, region: string, bucket: string): Promise<boolean> => {

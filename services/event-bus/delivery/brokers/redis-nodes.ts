@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 
+import { growingCache } from "../../../kit/collections/growing-cache.ts";
 import type { BrokerHost } from "../../domain/broker.ts";
 
 /** A connection to one server. */
@@ -39,7 +40,7 @@ export class RedisNodes {
     dispose: (node) => void node.then(({ close }) => close()).catch(() => {}),
   });
   /** The other node that has a key. */
-  readonly #nodeOfKey = new LRUCache<string, BrokerHost>({ max: keysMax });
+  readonly #nodeOfKey = growingCache<string, BrokerHost>(keysMax);
   #isClosed = false;
 
   constructor(first: RedisNode, connect: (host: BrokerHost) => Promise<RedisNode>) {
