@@ -168,12 +168,14 @@ const readPolicy = (given: DeclaredPolicy, path: string, sources: DeclaredSource
 };
 
 const readReferred = (name: string, path: string, sources: DeclaredSources): string => {
+  const file = resolve(dirname(sources.path), name);
   let text: string | undefined;
   try {
-    text = sources.readText(resolve(dirname(sources.path), name));
+    text = sources.readText(file);
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`${path}: ${name} cannot be read`);
+    if (!(error instanceof ConfigError)) throw error;
+    // The file as it is written there.
+    throw new ConfigError(`${path}: ${error.message.replace(file, () => name)}`, { cause: error });
   }
   if (text === undefined) throw new ConfigError(`${path}: there is no file ${name}`);
   return text;
