@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { QueryParameters } from "../http/query.ts";
+import { brandName } from "../signature/brand.ts";
 import { amzDialect } from "./amz.ts";
 import type { Dialect, DialectSpelling } from "./dialect.ts";
 import { spellingOf } from "./dialect.ts";
-import { brandName } from "../signature/brand.ts";
 import { svcDialect } from "./svc.ts";
 
 /** The dialects that an installation speaks. */

@@ -31,14 +31,10 @@ interface VersionTwoHead {
 }
 
 /** Who signed a request, and how. */
-interface VersionTwoSigner<Form, AuthType> {
+interface Signer {
   readonly caller: Caller;
-  readonly form: Form;
-  readonly signature: {
-    readonly signatureVersion: "AWS";
-    readonly authType: AuthType;
-    readonly signatureAgeMs?: number;
-  };
+  readonly form: "header" | "presigned";
+  readonly signature: Pick<Caller, "signatureVersion" | "authType" | "signatureAgeMs">;
 }
 
 /**
@@ -50,7 +46,7 @@ export const headerSigner = (
   request: VersionTwoHead,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
-): VersionTwoSigner<"header", "REST-HEADER"> | undefined => {
+): Signer | undefined => {
   const { method, resource, brand } = request;
   if (request.versionTwo !== "headers" || resource === undefined) return undefined;
   const claim = readVersionTwoHeader(headers, brand);
@@ -77,7 +73,7 @@ export const linkSigner = (
   request: VersionTwoHead,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
-): VersionTwoSigner<"presigned", "REST-QUERY-STRING"> | undefined => {
+): Signer | undefined => {
   const link = readVersionTwo(query, request.brand);
   if (link === undefined) return undefined;
   const { method, resource, brand, versionTwo: rule } = request;
@@ -86,8 +82,11 @@ export const linkSigner = (
   const accessKey = findAccessKey(request, link, headers, query);
   const nowMs = request.clock.now();
   checkVersionTwoLink(link, accessKey.secretAccessKey, { method, resource, headers, query, brand, nowMs, rule });
-  const signature = { signatureVersion: "AWS", authType: "REST-QUERY-STRING" } as const;
-  return { caller: callerOf(accessKey), form: "presigned", signature };
+  return {
+    caller: callerOf(accessKey),
+    form: "presigned",
+    signature: { signatureVersion: "AWS", authType: "REST-QUERY-STRING" },
+  };
 };
 
 /** A date of HTTP or of mail with its zone. */

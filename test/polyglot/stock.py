@@ -1,6 +1,8 @@
 """What stock clients and tools are told of a system: an endpoint and a key."""
 
 import os
+import pathlib
+import urllib.parse
 
 import boto3
 import botocore.config
@@ -19,6 +21,23 @@ def client_of(system, service: str = "s3", host: str = "127.0.0.1", **config):
         aws_secret_access_key=key["secretAccessKey"],
         config=botocore.config.Config(**config),
     )
+
+
+def s3cmd_file(directory: pathlib.Path, system, **settings: str) -> pathlib.Path:
+    """A file of settings for s3cmd, with the key of the first start; `settings` are further ones."""
+    key, host = system.credentials(), urllib.parse.urlsplit(system.urls["gateway"]).netloc
+    all_settings = {
+        "access_key": key["accessKeyId"],
+        "secret_key": key["secretAccessKey"],
+        "host_base": host,
+        "host_bucket": host,
+        "use_https": "False",
+        "bucket_location": REGION,
+        **settings,
+    }
+    file = directory / "s3cfg"
+    file.write_text("[default]\n" + "".join(f"{name} = {value}\n" for name, value in all_settings.items()))
+    return file
 
 
 def environment_of(endpoint: str, access_key_id: str, secret_access_key: str) -> dict[str, str]:

@@ -1,6 +1,5 @@
-import { LRUCache } from "lru-cache";
-
 import type { Clock } from "../../kit/clock/clock.ts";
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
 import type { CircuitState } from "../domain/circuit.ts";
 import { afterFailure, afterSuccess, isOpen, isResting, newCircuit } from "../domain/circuit.ts";
@@ -23,13 +22,8 @@ interface CircuitsOptions {
 export class Circuits {
   readonly #options: CircuitsOptions;
   #openCount = 0;
-  readonly #states = new LRUCache<string, CircuitState>({
-    // By size, because by number the cache would reserve the memory of all of them at once.
-    maxSize: destinationsMax,
-    sizeCalculation: () => 1,
-    dispose: (state) => {
-      if (isOpen(state)) this.#openCount -= 1;
-    },
+  readonly #states = growingCache<string, CircuitState>(destinationsMax, (state) => {
+    if (isOpen(state)) this.#openCount -= 1;
   });
 
   constructor(options: CircuitsOptions) {

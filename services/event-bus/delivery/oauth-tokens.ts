@@ -1,8 +1,8 @@
-import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import { parametersOf, setQuery } from "./api-request.ts";
 import type { HttpSender, OutgoingRequest } from "../../kit/outgoing/http-sender.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";

@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 
 import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
@@ -25,11 +25,7 @@ interface LimitState {
  * all that wait. How many requests were sent is in memory only: after a restart a destination may get a burst.
  */
 export class RateLimits {
-  readonly #states = new LRUCache<string, LimitState>({
-    // By size, because by number the cache would reserve the memory of all of them at once.
-    maxSize: destinationsMax,
-    sizeCalculation: () => 1,
-  });
+  readonly #states = growingCache<string, LimitState>(destinationsMax);
 
   /**
    * How many deliveries to a target may start now, and when more; undefined: the target has no limit. To one whose

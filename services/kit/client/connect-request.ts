@@ -1,10 +1,10 @@
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 
-import { messageCodec } from "../wire/message-codec.ts";
-import { deadlineHeader } from "../wire/timeouts.ts";
 import type { HeadersInput } from "../wire/headers-input.ts";
 import { isHeaderRecord } from "../wire/headers-input.ts";
+import { messageCodec } from "../wire/message-codec.ts";
+import { deadlineHeader } from "../wire/timeouts.ts";
 import type { EngineOptions } from "./engine.ts";
 
 const paths = new WeakMap<DescMethod, string>();

@@ -17,7 +17,7 @@ const noBytes = Buffer.alloc(0);
 
 /** One unary call on its connection. */
 export class ConnectUnaryCall extends ConnectCall {
-  #limitBytes: number;
+  readonly #limitBytes: number;
   readonly #answer = Promise.withResolvers<WholeAnswer>();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -39,16 +39,16 @@ export class ConnectUnaryCall extends ConnectCall {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    if (status !== 200) this.#limitBytes = errorBytesMax;
-    else {
-      const unexpected = unexpectedType(headers, "application/proto");
-      if (unexpected !== undefined) this.fail(unexpected);
-    }
+    if (status !== 200) return;
+    const unexpected = unexpectedType(headers, "application/proto");
+    if (unexpected !== undefined) this.fail(unexpected);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > this.#limitBytes) this.fail(this.#excess());
+    const isError = this.#status !== 200;
+    if (this.#size > (isError ? errorBytesMax : this.#limitBytes))
+      this.fail(isError ? answerError(this.#status, this.#headers) : protocolFailure(tooLarge(this.#limitBytes)));
     else if (this.#first === undefined) this.#first = chunk;
     else (this.#more ??= [this.#first]).push(chunk);
   }
@@ -58,11 +58,6 @@ export class ConnectUnaryCall extends ConnectCall {
     const error = this.#status === 200 ? undefined : answerError(this.#status, this.#headers, body);
     if (error === undefined) this.#answer.resolve({ headers: this.#headers, body });
     this.finish(error);
-  }
-
-  #excess(): ConnectError {
-    if (this.#status !== 200) return answerError(this.#status, this.#headers);
-    return protocolFailure(tooLarge(this.#limitBytes));
   }
 
   protected override onFinish(error: ConnectError | undefined): void {

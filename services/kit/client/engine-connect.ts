@@ -4,8 +4,8 @@ import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
 import { bodyBytesMin, bodyHeader } from "../wire/body-connection.ts";
-import { messageCodec } from "../wire/message-codec.ts";
 import type { HeadersInput } from "../wire/headers-input.ts";
+import { messageCodec } from "../wire/message-codec.ts";
 import { UnaryAnswer } from "./answers.ts";
 import { answerHeaders, streamAnswer } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";

@@ -6,9 +6,9 @@ import type { CallOptions, ChannelCredentials } from "@grpc/grpc-js";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 import { connectionOptions } from "../tls/client-tls.ts";
+import type { HeadersInput } from "../wire/headers-input.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { deadlineHeader } from "../wire/timeouts.ts";
-import type { HeadersInput } from "../wire/headers-input.ts";
 import { UnaryAnswer } from "./answers.ts";
 import { toHeaders, toMetadata } from "./grpc-answer.ts";
 import { startGrpcStream } from "./grpc-stream-call.ts";

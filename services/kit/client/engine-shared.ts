@@ -10,12 +10,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import { endStreamFlag, FrameParser } from "../wire/frame-parser.ts";
 import type { Frame } from "../wire/frame-parser.ts";
+import type { HeadersInput } from "../wire/headers-input.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { sharedBytesMax } from "../wire/shared-frames.ts";
 import type { LargeAnswer } from "./answer-connections.ts";
-import { goesOn, unknownFlags } from "./answer-messages.ts";
 import { AnswerConnections } from "./answer-connections.ts";
-import type { HeadersInput } from "../wire/headers-input.ts";
+import { goesOn, unknownFlags } from "./answer-messages.ts";
 import type { AnswerHeaders } from "./answers.ts";
 import { StreamAnswer, UnaryAnswer } from "./answers.ts";
 import type { StreamEnd } from "./connect-answer.ts";

@@ -1,8 +1,8 @@
 import { Pool } from "undici";
 
-import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { Logger } from "../../kit/log/log.ts";
 
 /** The place of a bucket that is not here. */

@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 
+import stock
 from system import System
 
 TOOLS = pathlib.Path(sys.executable).parent
@@ -23,25 +24,17 @@ def accepting():
     running.stop()
 
 
-def run(*command, expect=0, **options):
+def run(*command, **options):
     finished = subprocess.run([str(part) for part in command], capture_output=True, timeout=SECONDS_MAX, **options)
     output = finished.stdout.decode(errors="replace") + finished.stderr.decode(errors="replace")
-    assert finished.returncode == expect, f"{command}: {finished.returncode}\n{output}"
+    assert finished.returncode == 0, f"{command}: {finished.returncode}\n{output}"
     return output
 
 
 @pytest.fixture
-def s3cmd_of(tmp_path):
-    def of(system):
-        key, host = system.credentials(), urllib.parse.urlsplit(system.urls["gateway"]).netloc
-        file = tmp_path / "s3cfg"
-        file.write_text(
-            f"[default]\naccess_key = {key['accessKeyId']}\nsecret_key = {key['secretAccessKey']}\n"
-            f"host_base = {host}\nhost_bucket = {host}\nuse_https = False\nsignature_v2 = True\n"
-        )
-        return lambda *command, **options: run(TOOLS / "s3cmd", "-c", file, "--no-progress", *command, **options)
-
-    return of
+def s3cmd(accepting, tmp_path):
+    file = stock.s3cmd_file(tmp_path, accepting, signature_v2="True")
+    return lambda *command: run(TOOLS / "s3cmd", "-c", file, "--no-progress", *command)
 
 
 @pytest.fixture
@@ -53,8 +46,7 @@ def files(tmp_path):
     return directory
 
 
-def test_s3cmd_keeps_files(s3cmd_of, accepting, files, tmp_path):
-    s3cmd = s3cmd_of(accepting)
+def test_s3cmd_keeps_files(s3cmd, files, tmp_path):
     s3cmd("mb", "s3://old-s3cmd")
     s3cmd("sync", f"{files}/", "s3://old-s3cmd/", "--multipart-chunk-size-mb=5")
     s3cmd("cp", "s3://old-s3cmd/large", "s3://old-s3cmd/copy", "--add-header=x-amz-meta-who:zoe")

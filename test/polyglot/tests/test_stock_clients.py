@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import urllib.error
-import urllib.parse
 import urllib.request
 
 import pytest
@@ -50,17 +49,7 @@ def aws(run):
 
 @pytest.fixture
 def s3cmd(run, system, tmp_path):
-    key, host = system.credentials(), urllib.parse.urlsplit(system.urls["gateway"]).netloc
-    settings = {
-        "access_key": key["accessKeyId"],
-        "secret_key": key["secretAccessKey"],
-        "host_base": host,
-        "host_bucket": host,
-        "use_https": "False",
-        "bucket_location": "us-east-1",
-    }
-    file = tmp_path / "s3cfg"
-    file.write_text("[default]\n" + "".join(f"{name} = {value}\n" for name, value in settings.items()))
+    file = stock.s3cmd_file(tmp_path, system)
     return lambda *command, **options: run(TOOLS / "s3cmd", "-c", file, "--no-progress", *command, **options)
 
 
