@@ -2,10 +2,12 @@
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -70,7 +72,10 @@ def bucket(client, unique):
 
 @pytest.fixture
 def tree(tmp_path):
-    """Files with odd names, an empty one and one that is uploaded in parts."""
+    """Files with odd names, an empty one and one that is uploaded in parts; older than any upload of them.
+
+    A listing gives whole seconds, so a file written in the second of its upload would seem newer than its object.
+    """
     root = tmp_path / "tree"
     for name in ODD_NAMES:
         file = root / name
@@ -78,6 +83,9 @@ def tree(tmp_path):
         file.write_text(name)
     (root / "empty").touch()
     (root / "large.bin").write_bytes(bytes(range(256)) * 70_000)
+    written = time.time() - 60
+    for file in root.rglob("*"):
+        os.utime(file, (written, written))
     return root
 
 
