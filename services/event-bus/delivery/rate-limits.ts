@@ -1,6 +1,5 @@
-import { growingCache } from "../../kit/collections/growing-cache.ts";
-
 import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
 import { undefinedIfDamaged } from "../../kit/store/damage.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
