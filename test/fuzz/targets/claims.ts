@@ -60,6 +60,8 @@ const messageValues: FuzzTarget = {
 
 const verifier = createVerifier({ publicKeys: new Map(), clock: new FakeClock(), audience: "object-storage" });
 
+const boundedClaims = ["bounded_policies", "bounded_policies_packed", "bounded_policies_digest"];
+
 const claims: FuzzTarget = {
   name: "token-claims",
   seeds: [
@@ -68,6 +70,7 @@ const claims: FuzzTarget = {
     '{"sub":"logs.amazonaws.com","account":"","root":false,"anonymous":false,"policies":[],"service":{"name":"logs.amazonaws.com","sourceAccount":"111111111111","sourceArn":"arn:a"}}',
     '{"sub":"a","account":"1","root":true,"anonymous":false,"policies_packed":"H4sI","session_policies_packed":"","transitive_tag_keys":["a"]}',
     '{"sub":"arn:aws:iam::111111111111:user/alice","account":"111111111111","root":false,"anonymous":false,"bounded_policies":["{}","{}"]}',
+    '{"sub":"","account":"","root":false,"anonymous":true,"policies":[],"bounded_policies_pacnymous":true,"preauthorized":true}',
     "eyJhbGciOiJFZERTQSIsImtpZCI6ImEifQ.eyJzdWIiOiJhIn0.AAAA",
   ],
   dictionary: [
@@ -102,9 +105,7 @@ const claims: FuzzTarget = {
       caller.isAnonymous || caller.service !== undefined || /^\d{12}$/.test(caller.accountId),
       "who calls has no account",
     );
-    const isBounded = Object.keys(payload).some(
-      (name) => name.startsWith("bounded_policies") && payload[name] !== undefined,
-    );
+    const isBounded = boundedClaims.some((name) => payload[name] !== undefined);
     holds(!isBounded || caller.permissionsBoundary !== undefined, "a boundary is lost");
     holds(!caller.isAnonymous || (!caller.isRoot && caller.principalArn === ""), "nobody is somebody");
     holds(
