@@ -21,7 +21,7 @@ const settings = {
 
 /** Events that are put for each destination that hangs. */
 const eventsEach = rounds(30, 300);
-const salesEachPhase = rounds(40, 100);
+const salesEachPhase = rounds(40, 300);
 const salesEveryMs = 50;
 /** Phases in which sales are made: while the events of hanging destinations are put, and while they wait. */
 const phases = rounds(1, 3);
@@ -110,7 +110,8 @@ const startSide = async (): Promise<Side> => {
 
 const latencyOf = (begins: ReadonlyMap<number, number>, arrivals: ReadonlyMap<number, number>): Latency => {
   const times = [...begins].map(([n, begin]) => (arrivals.get(n) ?? 0) - begin).toSorted((a, b) => a - b);
-  return { p50: times[Math.floor(times.length / 2)] ?? 0, p99: times[Math.floor(times.length * 0.99)] ?? 0 };
+  const at = (share: number): number => times[Math.ceil(times.length * share) - 1] ?? 0;
+  return { p50: at(0.5), p99: at(0.99) };
 };
 
 /** Sells one thing at a time, evenly and in turns on each side, and measures when each sale arrives. */
