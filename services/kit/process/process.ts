@@ -1,7 +1,7 @@
 import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { LifeMessage } from "./life-message.ts";
-import { collectAtRest, collectGarbage, processorMs } from "./rest.ts";
+import { collectAtRest, giveMemoryBack, processorMs } from "./rest.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** A started process. */
@@ -79,7 +79,7 @@ export const runProcess = async (log: Logger, start: (control: ProcessControl) =
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.off("disconnect", orphaned);
   process.on("disconnect", () => stop("the launcher ended"));
-  collectAtRest({ clock: systemClock, usedMs: processorMs, collect: collectGarbage });
+  collectAtRest({ clock: systemClock, usedMs: processorMs, collect: giveMemoryBack });
   log.info(started.urls, "ready");
   report({ ready: true, urls: started.urls });
 };

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock/clock.ts";
+import { trimAllocator } from "./allocator.ts";
 import { collector } from "./collector.ts";
 
 /** What shows whether a process rests, and what it does then. */
@@ -68,3 +69,9 @@ export const processorMs = (): number => {
  * returns the memory and keeps the code (services/decisions/0063).
  */
 export const collectGarbage = (): void => collector()({ type: "major", execution: "sync", flavor: "last-resort" });
+
+/** What a process at rest does: collects its garbage, and then returns what the allocator holds. */
+export const giveMemoryBack = (): void => {
+  collectGarbage();
+  void trimAllocator();
+};
