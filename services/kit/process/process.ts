@@ -1,13 +1,15 @@
 import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { LifeMessage } from "./life-message.ts";
-import { collectAtRest, giveMemoryBack, processorMs } from "./rest.ts";
+import { collectAtRest, giveMemoryBack, processorMs, heapBytes } from "./rest.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** A started process. */
 interface Started {
   /** Its URLs, by purpose: `{ rpc: "http://127.0.0.1:50054" }`. */
   readonly urls: Readonly<Record<string, string>>;
+  /** Writes what it gathers in memory; called when the process comes to rest. Unset: it gathers nothing. */
+  flush?(): Promise<void>;
   /** Accepts no more work, finishes what runs within its limit, and closes. */
   stop(): Promise<void>;
 }
@@ -79,7 +81,15 @@ export const runProcess = async (log: Logger, start: (control: ProcessControl) =
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.off("disconnect", orphaned);
   process.on("disconnect", () => stop("the launcher ended"));
-  collectAtRest({ clock: systemClock, usedMs: processorMs, collect: giveMemoryBack });
+  collectAtRest({
+    clock: systemClock,
+    usedMs: processorMs,
+    heapBytes,
+    collect: () =>
+      void giveMemoryBack(started.flush).catch((error: unknown) =>
+        log.error({ err: error }, "what is gathered in memory could not be written"),
+      ),
+  });
   log.info(started.urls, "ready");
   report({ ready: true, urls: started.urls });
 };

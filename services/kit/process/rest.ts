@@ -1,3 +1,5 @@
+import { getHeapStatistics } from "node:v8";
+
 import type { Clock } from "../clock/clock.ts";
 import { trimAllocator } from "./allocator.ts";
 import { collector } from "./collector.ts";
@@ -7,6 +9,8 @@ export interface RestOptions {
   readonly clock: Clock;
   /** The processor time that the process has used, in milliseconds. */
   readonly usedMs: () => number;
+  /** What its heap has reserved, in use or not. */
+  readonly heapBytes: () => number;
   /** Gives memory back. */
   readonly collect: () => void;
 }
@@ -22,17 +26,22 @@ const intervalsOfStartMax = 5;
 /** And so many after work: a collection ends optimised code, so it is not for pauses between bursts of requests. */
 const intervalsAfterWork = 30;
 
+/** A heap that grows by so much at rest has garbage of small works, such as the launcher's probes. */
+const grownBytes = 4 * 1024 * 1024;
+
 /**
  * Gives memory back whenever a process comes to rest after its start or after work, once each time: 8 s after its
- * start, a minute after work. V8 itself keeps what it reserved, up to 100 MiB for new objects alone, until much more is
- * allocated. Returns the function that ends this.
+ * start, a minute after work, and when its heap has grown by 4 MiB while it rested. V8 itself keeps what it reserved,
+ * up to 100 MiB for new objects alone, until much more is allocated. Returns the function that ends this.
  */
-export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => void) => {
+export const collectAtRest = ({ clock, usedMs, heapBytes, collect }: RestOptions): (() => void) => {
   let hasWorked = true;
   let worked = 0;
   let restingIntervals = intervalsAfterStart;
   let rested = 0;
   let knownMs = usedMs();
+  /** What the heap had reserved after the last time; undefined: it is seen at the next look. */
+  let leftBytes: number | undefined = Infinity;
   let cancel: () => void;
   const plan = (): void => {
     cancel = clock.schedule(clock.now() + intervalMs, look);
@@ -45,9 +54,12 @@ export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => v
       if (worked > intervalsOfStartMax) restingIntervals = intervalsAfterWork;
     }
     rested = sinceMs < restingMs ? rested + 1 : 0;
-    if (rested >= restingIntervals && hasWorked) {
+    leftBytes ??= heapBytes();
+    if (rested >= restingIntervals && (hasWorked || heapBytes() >= leftBytes + grownBytes)) {
       collect();
       hasWorked = false;
+      rested = 0;
+      leftBytes = undefined;
       restingIntervals = intervalsAfterWork;
     }
     knownMs = usedMs();
@@ -63,6 +75,9 @@ export const processorMs = (): number => {
   return (user + system) / 1_000;
 };
 
+/** What the heap of this process has reserved. */
+export const heapBytes = (): number => getHeapStatistics().total_heap_size;
+
 /**
  * A full collection of this process's garbage that returns the memory to the system. It takes up to 0.1 s. It also ends
  * optimised code that nothing uses at rest, so the next 1,000 requests cost two to three times as much. No collection
@@ -70,8 +85,12 @@ export const processorMs = (): number => {
  */
 export const collectGarbage = (): void => collector()({ type: "major", execution: "sync", flavor: "last-resort" });
 
-/** What a process at rest does: collects its garbage, and then returns what the allocator holds. */
-export const giveMemoryBack = (): void => {
+/**
+ * What a process at rest does: collects its garbage, has written what it gathers in memory, and then returns what the
+ * allocator holds. Rejects as `flush` does.
+ */
+export const giveMemoryBack = async (flush?: () => Promise<void>): Promise<void> => {
   collectGarbage();
-  void trimAllocator();
+  await flush?.();
+  await trimAllocator();
 };

@@ -299,6 +299,10 @@ export const runService = async <S extends DescService, App, Shared extends Sett
         ...(socketPath === undefined ? {} : { socket: `unix:${socketPath}` }),
         ...opened.urls,
       },
+      // On a disk that is nearly full, room is left for what callers write.
+      flush: async () => {
+        if (!space.isLow) await store.flush();
+      },
       stop: async () => {
         await server.stop(shared.drainMs);
         await closeAudit(audit);

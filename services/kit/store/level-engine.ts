@@ -32,6 +32,12 @@ type Database = LevelDatabase & CompactedDatabase;
  */
 export const writeBufferBytes = 16 * 1024 * 1024;
 
+/** What was written since the last flush is not worth a table of its own if it is less. */
+const flushBytesMin = 2 * 1024 * 1024;
+
+/** A key after all that a database has. */
+const afterAll = Buffer.alloc(65, 0xff);
+
 /** Files that LevelDB counts among the open ones although they are no tables. */
 const otherFiles = 10;
 
@@ -88,18 +94,23 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
   const space = new DeletedSpace(database);
   const ending = new AbortController();
   const reading = new Set<Promise<void>>();
-  let writing: Promise<void> = Promise.resolve();
+  let writing: Promise<unknown> = Promise.resolve();
+  let gatheredBytes = 0;
   const snapshot = () => new LevelSnapshot(database, snapshots.current, tables);
-  const written = () => writing.catch(() => undefined);
+  const written = async (): Promise<void> => {
+    await writing.catch(() => undefined);
+  };
   const source = { snapshot, written, snapshotsClosed: () => snapshots.closed() };
   return {
     snapshot,
     async write(writes) {
       const group = numbering.next();
       tables.note(writes);
-      writing = writeBatch(database, group, writes, sync);
+      const batch = writeBatch(database, group, writes, sync);
+      writing = batch;
       try {
-        await writing;
+        const bytes = await batch;
+        gatheredBytes += bytes;
       } finally {
         snapshots.renew();
       }
@@ -114,6 +125,12 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
       await database.compactRange(bytesOf(prefix), bytesOf(prefix));
     },
     reclaim: (bounds) => space.reclaim(bounds),
+    async flush() {
+      if (gatheredBytes < flushBytesMin) return;
+      gatheredBytes = 0;
+      // Merging begins with what is in memory; no table has such a key, so it ends with that.
+      await database.compactRange(afterAll, afterAll);
+    },
     async knowKeys(prefix) {
       const read = tables.know(prefix, source, ending.signal);
       reading.add(read);
@@ -184,7 +201,7 @@ const erase = async (database: Database, prefix: ByteString, isWholeKey: boolean
   const high = bytesOf(prefixSuccessor(prefix));
   // No table has these keys: the beginning of a key is never a key, and nothing in a key can be 65 bytes of ff.
   const before = isWholeKey ? low.subarray(0, -1) : low;
-  const after = Buffer.concat([low, Buffer.alloc(65, 0xff)]);
+  const after = Buffer.concat([low, afterAll]);
   await database.compactRange(before, high);
   await database.batch().put(before, boundaryRecord).put(after, boundaryRecord).write({ sync });
   await database.compactRange(before, high);
@@ -202,12 +219,15 @@ const rowBytes = 256;
 /** Bytes of a batch that are gathered in one turn of the event loop: that takes some milliseconds. */
 const turnBytes = 512 * 1024;
 
-const writeBatch = async (database: Database, group: GroupMark, writes: RawWrites, sync: boolean): Promise<void> => {
+/** Resolves with about how many bytes of memory the rows have. */
+const writeBatch = async (database: Database, group: GroupMark, writes: RawWrites, sync: boolean): Promise<number> => {
   const batch = database.batch().put(groupKey, encodeGroupMark(group));
   let bytes = 0;
+  let all = 0;
   for (const [text, payload] of writes) {
     if (bytes > turnBytes) {
       await setImmediate();
+      all += bytes;
       bytes = 0;
     }
     const key = bytesOf(text);
@@ -216,4 +236,5 @@ const writeBatch = async (database: Database, group: GroupMark, writes: RawWrite
     else batch.put(key, sealRecord(key, payload, wrapping));
   }
   await batch.write({ sync });
+  return all + bytes;
 };

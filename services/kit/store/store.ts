@@ -107,6 +107,11 @@ export interface Store {
    */
   reclaim<K extends KeyTuple>(table: Table<K>, range: RangeOptions<NoInfer<K>>): Promise<void>;
   /**
+   * Has the database write to a table what it gathered in memory, where that is much: it then needs no memory, and a
+   * start after a crash does not read it from the log. Reads and writes go on.
+   */
+  flush(): Promise<void>;
+  /**
    * Reads all keys of a table in steps, so that absent ones are known without looking for them when it resolves.
    * Rejects if a record of the table is damaged; absent keys are looked for then, as before.
    */
@@ -240,6 +245,8 @@ export const storeOver = (
       merging(() => engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length)),
 
     reclaim: (table, range) => merging(() => engine.reclaim?.(rangeBounds(table, range))),
+
+    flush: () => merging(() => engine.flush?.()),
 
     async knowKeys(table) {
       begin();

@@ -9,6 +9,7 @@ test("a process that rests after its start or after work gives memory back, once
   const end = collectAtRest({
     clock,
     usedMs: () => usedMs,
+    heapBytes: () => 0,
     collect: () => {
       collections += 1;
       usedMs += 120;
@@ -59,7 +60,7 @@ test("a process that rests after its start or after work gives memory back, once
 test("a process that works from its start on gives memory back a minute after it ends", () => {
   const clock = new FakeClock();
   let [usedMs, collections] = [0, 0];
-  const end = collectAtRest({ clock, usedMs: () => usedMs, collect: () => (collections += 1) });
+  const end = collectAtRest({ clock, usedMs: () => usedMs, heapBytes: () => 0, collect: () => (collections += 1) });
   for (let interval = 0; interval < 6; interval += 1) {
     usedMs += 100;
     clock.advance(2_000);
@@ -68,6 +69,47 @@ test("a process that works from its start on gives memory back a minute after it
   expect(collections).toBe(0);
   clock.advance(2_000);
   expect(collections).toBe(1);
+  end();
+});
+
+test("a process that never works much gives memory back when its heap has grown by 4 MiB, once a minute at most", () => {
+  const clock = new FakeClock();
+  const mebibyte = 1024 * 1024;
+  let [heap, collections] = [9 * mebibyte, 0];
+  const end = collectAtRest({
+    clock,
+    usedMs: () => 0,
+    heapBytes: () => heap,
+    collect: () => {
+      collections += 1;
+      heap = 6 * mebibyte;
+    },
+  });
+  const counts: Array<readonly [mebibytes: number, intervals: number, collections: number]> = [];
+  for (const [mebibytes, intervals] of [
+    [0, 5],
+    [3.9, 60],
+    [0.1, 1],
+    [0, 1],
+    [4, 28],
+    [0, 1],
+    [0, 60],
+  ] as const) {
+    for (let interval = 0; interval < intervals; interval += 1) {
+      if (interval === 0) heap += mebibytes * mebibyte;
+      clock.advance(2_000);
+    }
+    counts.push([mebibytes, intervals, collections]);
+  }
+  expect(counts).toEqual([
+    [0, 5, 1],
+    [3.9, 60, 1],
+    [0.1, 1, 2],
+    [0, 1, 2],
+    [4, 28, 2],
+    [0, 1, 3],
+    [0, 60, 3],
+  ]);
   end();
 });
 

@@ -1,0 +1,65 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import type { Store } from "../../../services/kit/store/store.ts";
+import { openStore } from "../../../services/kit/store/store.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { notes } from "./tables.ts";
+
+const value = "v".repeat(1024 * 1024);
+
+const put = (store: Store, name: string, text: string): Promise<void> =>
+  store.transact((tx) => tx.put(notes, ["alice", name], { value: text }));
+
+/** Bytes of the log of what LevelDB has in memory, and how many tables there are. */
+const filesOf = async (directory: string): Promise<{ readonly logBytes: number; readonly tables: number }> => {
+  const names = await readdir(directory);
+  const logs = names.filter((name) => name.endsWith(".log"));
+  const sizes = await Promise.all(logs.map(async (name) => (await stat(join(directory, name))).size));
+  return {
+    logBytes: sizes.reduce((sum, size) => sum + size, 0),
+    tables: names.filter((name) => name.endsWith(".ldb")).length,
+  };
+};
+
+test("a flush writes to a table what is in memory, so that the log is empty, if that is 2 MiB or more", async () => {
+  const directory = await temporaryDirectory();
+  const store = await openStore({ directory });
+  onTestFinished(() => store.close());
+  await put(store, "1", value);
+  await store.flush();
+  expect(await filesOf(directory)).toEqual({ logBytes: expect.closeTo(value.length, -3), tables: 0 });
+  await put(store, "2", value);
+  await store.flush();
+  expect(await filesOf(directory)).toEqual({ logBytes: 0, tables: 1 });
+  await put(store, "3", "after it");
+  await store.flush();
+  expect(await filesOf(directory)).toEqual({ logBytes: expect.closeTo(250, -3), tables: 1 });
+  expect(
+    await store.read(async (reader) =>
+      (await reader.list(notes, { prefix: [], limit: 9 })).map(({ value: note }) => note.value.length),
+    ),
+  ).toEqual([value.length, value.length, 8]);
+});
+
+test("writes go on while what was written before is flushed, and all is there after the next start", async () => {
+  const directory = await temporaryDirectory();
+  const first = await openStore({ directory });
+  const writes = Array.from({ length: 12 }, async (_unused, number) => {
+    await put(first, `${number}`.padStart(2, "0"), `${number}${value}`);
+    await first.flush();
+  });
+  await Promise.all(writes);
+  await first.close();
+  const second = await openStore({ directory });
+  onTestFinished(() => second.close());
+  const names = await second.read(async (reader) =>
+    (await reader.list(notes, { prefix: [], limit: 99 })).map(({ key: [, name], value: note }) => [
+      name,
+      note.value.slice(0, -value.length),
+    ]),
+  );
+  expect(names).toEqual(Array.from({ length: 12 }, (_unused, number) => [`${number}`.padStart(2, "0"), `${number}`]));
+});
