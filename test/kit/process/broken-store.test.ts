@@ -1,38 +1,13 @@
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
 import type { StoreWriteError } from "../../../services/kit/store/errors.ts";
 import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
-import { eventually } from "../../support/eventually.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "../store/memory-engine.ts";
 import { notes } from "../store/tables.ts";
-
-const script = join(import.meta.dirname, "filling-process.ts");
-
-interface Line {
-  readonly level: string | number;
-  readonly msg: string;
-  readonly err?: { readonly type: string };
-}
-
-/** Starts the filling service; no file that it writes can grow beyond `fileBlocksMax` blocks of 512 bytes. */
-const startFiller = async (dataDir: string, fileBlocksMax: string) => {
-  const command = 'ulimit -f "$1" && exec "$2" "$3" --data-dir "$4"';
-  const child: ChildProcess = spawn("sh", ["-c", command, "sh", fileBlocksMax, process.execPath, script, dataDir], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const lines: Line[] = [];
-  createInterface({ input: child.stdout! }).on("line", (line) => lines.push(JSON.parse(line) as Line));
-  await eventually(() => lines.some(({ msg }) => msg === "ready"), "the process is ready");
-  return { child, lines };
-};
+import { startFiller } from "./start-filler.ts";
 
 test("a service whose disk refuses a write logs it fatally, ends with status 1 and can be started again", async () => {
   const dataDir = await temporaryDirectory();

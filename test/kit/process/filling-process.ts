@@ -1,5 +1,5 @@
-// Run by the test of a disk that refuses a write. A service as a process that writes to its store, one transaction
-// after another, once it has read a line from standard input.
+// Run by tests of a process and its store. A service as a process that writes to its store, one transaction of 16 KiB
+// after another, once it has read a line from standard input: as many as the line says, without a number all it can.
 import { once } from "node:events";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
@@ -27,8 +27,9 @@ await runService({
   issuers: { gateway: { anyCaller: true } },
   open: async ({ store }) => {
     const fill = async (): Promise<void> => {
-      await once(process.stdin, "data");
-      for (let sequence = 0; ; sequence += 1)
+      const [line] = await once(process.stdin, "data");
+      const [, count = Infinity] = /^fill (\d+)/.exec(String(line)) ?? [];
+      for (let sequence = 0; sequence < Number(count); sequence += 1)
         await store.transact((transaction) =>
           transaction.put(events, ["filler", sequence], { value: new Uint8Array(16 * 1024) }),
         );
