@@ -234,6 +234,8 @@ export const startRedis = (...args: readonly string[]): Promise<BrokerServer> =>
         "",
         ...args.map((each) => each.replace("PORT", `${port}`)),
       ],
+      // Before, it accepts connections and refuses commands as long as it loads what it has stored.
+      ready: "Ready to accept connections",
     }),
   );
 
