@@ -8,7 +8,7 @@ import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
 import { randomIds } from "./kit/ids/ids.ts";
 import { createLogger } from "./kit/log/log.ts";
 import { openProcessTls } from "./kit/process/process-tls.ts";
-import { collectAtRest, giveMemoryBack, processorMs, heapBytes } from "./kit/process/rest.ts";
+import { giveMemoryBackAtRest } from "./kit/process/rest.ts";
 import { startFailure } from "./kit/process/start-failure.ts";
 import { forgetEndpoint, noteEndpoint } from "./launcher/endpoint.ts";
 import { startInstallation } from "./launcher/installation.ts";
@@ -95,7 +95,7 @@ const main = async (): Promise<void> => {
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
 
-  collectAtRest({ clock: systemClock, usedMs: processorMs, heapBytes, collect: () => void giveMemoryBack() });
+  giveMemoryBackAtRest(log);
   await noteEndpoint(config.dataDir, running.gatewayUrl);
   const accessKeyId = accessKeys.firstAccessKeyId ?? "none";
   if (isTerminal)

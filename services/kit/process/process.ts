@@ -1,7 +1,6 @@
-import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { LifeMessage } from "./life-message.ts";
-import { collectAtRest, giveMemoryBack, processorMs, heapBytes } from "./rest.ts";
+import { giveMemoryBackAtRest } from "./rest.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** A started process. */
@@ -81,15 +80,7 @@ export const runProcess = async (log: Logger, start: (control: ProcessControl) =
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.off("disconnect", orphaned);
   process.on("disconnect", () => stop("the launcher ended"));
-  collectAtRest({
-    clock: systemClock,
-    usedMs: processorMs,
-    heapBytes,
-    collect: () =>
-      void giveMemoryBack(started.flush).catch((error: unknown) =>
-        log.error({ err: error }, "what is gathered in memory could not be written"),
-      ),
-  });
+  giveMemoryBackAtRest(log, started.flush);
   log.info(started.urls, "ready");
   report({ ready: true, urls: started.urls });
 };

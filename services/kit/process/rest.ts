@@ -1,6 +1,8 @@
 import { getHeapStatistics } from "node:v8";
 
 import type { Clock } from "../clock/clock.ts";
+import { systemClock } from "../clock/clock.ts";
+import type { Logger } from "../log/log.ts";
 import { trimAllocator } from "./allocator.ts";
 import { collector } from "./collector.ts";
 
@@ -41,7 +43,7 @@ export const collectAtRest = ({ clock, usedMs, heapBytes, collect }: RestOptions
   let rested = 0;
   let knownMs = usedMs();
   /** What the heap had reserved after the last time; undefined: it is seen at the next look. */
-  let leftBytes: number | undefined = Infinity;
+  let leftBytes: number | undefined;
   let cancel: () => void;
   const plan = (): void => {
     cancel = clock.schedule(clock.now() + intervalMs, look);
@@ -69,15 +71,6 @@ export const collectAtRest = ({ clock, usedMs, heapBytes, collect }: RestOptions
   return () => cancel();
 };
 
-/** The processor time that this process has used, in milliseconds. */
-export const processorMs = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-};
-
-/** What the heap of this process has reserved. */
-export const heapBytes = (): number => getHeapStatistics().total_heap_size;
-
 /**
  * A full collection of this process's garbage that returns the memory to the system. It takes up to 0.1 s. It also ends
  * optimised code that nothing uses at rest, so the next 1,000 requests cost two to three times as much. No collection
@@ -86,11 +79,25 @@ export const heapBytes = (): number => getHeapStatistics().total_heap_size;
 export const collectGarbage = (): void => collector()({ type: "major", execution: "sync", flavor: "last-resort" });
 
 /**
- * What a process at rest does: collects its garbage, has written what it gathers in memory, and then returns what the
- * allocator holds. Rejects as `flush` does.
+ * From now on, whenever this process comes to rest, collects its garbage, has written what it gathers in memory, and
+ * then returns what the allocator holds. `flush` writes that; unset: nothing is gathered.
  */
-export const giveMemoryBack = async (flush?: () => Promise<void>): Promise<void> => {
-  collectGarbage();
-  await flush?.();
-  await trimAllocator();
+export const giveMemoryBackAtRest = (log: Logger, flush?: () => Promise<void>): void => {
+  const giveBack = async (): Promise<void> => {
+    collectGarbage();
+    await flush?.();
+    await trimAllocator();
+  };
+  collectAtRest({
+    clock: systemClock,
+    usedMs: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1_000;
+    },
+    heapBytes: () => getHeapStatistics().total_heap_size,
+    collect: () =>
+      void giveBack().catch((error: unknown) =>
+        log.error({ err: error }, "what is gathered in memory could not be written"),
+      ),
+  });
 };

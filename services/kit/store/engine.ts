@@ -47,7 +47,7 @@ export interface Engine {
   erase(prefix: ByteString, isWholeKey: boolean): Promise<void>;
   /** Gives back the disk space of what was deleted between the bounds, where there may be much. Unset: all is. */
   reclaim?(bounds: Bounds): Promise<void>;
-  /** Writes what it gathers in memory to the disk as well, where that is much. Unset: it gathers nothing. */
+  /** Moves to a table what it gathers in memory and in its log, where that is much. Unset: it gathers nothing. */
   flush?(): Promise<void>;
   /**
    * Reads all keys of a table, which begin with the prefix, so that looking for absent ones costs little when it

@@ -94,23 +94,21 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
   const space = new DeletedSpace(database);
   const ending = new AbortController();
   const reading = new Set<Promise<void>>();
-  let writing: Promise<unknown> = Promise.resolve();
+  let writing: Promise<void> = Promise.resolve();
   let gatheredBytes = 0;
   const snapshot = () => new LevelSnapshot(database, snapshots.current, tables);
-  const written = async (): Promise<void> => {
-    await writing.catch(() => undefined);
-  };
+  const written = () => writing.catch(() => undefined);
   const source = { snapshot, written, snapshotsClosed: () => snapshots.closed() };
   return {
     snapshot,
     async write(writes) {
       const group = numbering.next();
       tables.note(writes);
-      const batch = writeBatch(database, group, writes, sync);
-      writing = batch;
-      try {
-        const bytes = await batch;
+      writing = writeBatch(database, group, writes, sync).then((bytes) => {
         gatheredBytes += bytes;
+      });
+      try {
+        await writing;
       } finally {
         snapshots.renew();
       }
@@ -223,12 +221,11 @@ const turnBytes = 512 * 1024;
 const writeBatch = async (database: Database, group: GroupMark, writes: RawWrites, sync: boolean): Promise<number> => {
   const batch = database.batch().put(groupKey, encodeGroupMark(group));
   let bytes = 0;
-  let all = 0;
+  let turnEnd = turnBytes;
   for (const [text, payload] of writes) {
-    if (bytes > turnBytes) {
+    if (bytes > turnEnd) {
       await setImmediate();
-      all += bytes;
-      bytes = 0;
+      turnEnd = bytes + turnBytes;
     }
     const key = bytesOf(text);
     bytes += rowBytes + (payload?.byteLength ?? 0);
@@ -236,5 +233,5 @@ const writeBatch = async (database: Database, group: GroupMark, writes: RawWrite
     else batch.put(key, sealRecord(key, payload, wrapping));
   }
   await batch.write({ sync });
-  return all + bytes;
+  return bytes;
 };

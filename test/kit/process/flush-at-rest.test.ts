@@ -1,31 +1,24 @@
 import { once } from "node:events";
-import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { eventually } from "../../support/eventually.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { databaseFiles } from "../store/database-files.ts";
 import { startFiller } from "./start-filler.ts";
 
 const transactions = 160;
 const logBytes = 2_600_000;
-
-/** Bytes of the logs of what LevelDB has in memory. */
-const loggedBytes = async (directory: string): Promise<number> => {
-  const logs = (await readdir(directory)).filter((name) => name.endsWith(".log"));
-  const sizes = await Promise.all(logs.map(async (name) => (await stat(join(directory, name))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
-};
 
 test("a service that comes to rest has its database write what it gathered in memory", async () => {
   const dataDir = await temporaryDirectory();
   const { child, lines } = await startFiller(dataDir, "unlimited");
   const directory = join(dataDir, "filler", "leveldb");
   child.stdin?.write(`fill ${transactions}\n`);
-  await eventually(async () => (await loggedBytes(directory)) > logBytes, "all is written", 30_000);
-  await eventually(async () => (await loggedBytes(directory)) === 0, "it is in a table", 100_000);
-  expect((await readdir(directory)).filter((name) => name.endsWith(".ldb"))).toHaveLength(1);
+  await eventually(async () => (await databaseFiles(directory)).logBytes > logBytes, "all is written", 30_000);
+  await eventually(async () => (await databaseFiles(directory)).logBytes === 0, "it is in a table", 100_000);
+  expect((await databaseFiles(directory)).tables).toBe(1);
   child.kill("SIGTERM");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(lines.map(({ msg }) => msg)).toEqual(["ready", "draining", "stopped"]);

@@ -3,6 +3,26 @@ import { expect, test } from "vitest";
 import { collectAtRest, collectGarbage } from "../../../services/kit/process/rest.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
+/** An amount of something that happens, in how many intervals of two seconds, and the collections after them. */
+type Row = readonly [amount: number, intervals: number, collections: number];
+
+/** Lets the intervals of all rows pass; returns the rows with the collections that there were. */
+const passed = (
+  rows: readonly Row[],
+  {
+    clock,
+    happens,
+    collections,
+  }: { clock: FakeClock; happens: (amount: number, interval: number) => void; collections: () => number },
+): Row[] =>
+  rows.map(([amount, intervals]) => {
+    for (let interval = 0; interval < intervals; interval += 1) {
+      happens(amount, interval);
+      clock.advance(2_000);
+    }
+    return [amount, intervals, collections()];
+  });
+
 test("a process that rests after its start or after work gives memory back, once each time", () => {
   const clock = new FakeClock();
   let [usedMs, collections] = [0, 0];
@@ -15,30 +35,8 @@ test("a process that rests after its start or after work gives memory back, once
       usedMs += 120;
     },
   });
-  const counts: Array<readonly [number, number, number]> = [];
-  // Processor time in intervals of two seconds, and how many of them follow each other.
-  for (const [ms, intervals] of [
-    [500, 1],
-    [39, 3],
-    [40, 1],
-    [39, 3],
-    [0, 1],
-    [60, 1],
-    [0, 40],
-    [100, 1],
-    [0, 29],
-    [60, 1],
-    [0, 29],
-    [39, 1],
-    [0, 40],
-  ] as const) {
-    for (let interval = 0; interval < intervals; interval += 1) {
-      usedMs += ms;
-      clock.advance(2_000);
-    }
-    counts.push([ms, intervals, collections]);
-  }
-  expect(counts).toEqual([
+  // Milliseconds of processor time in each interval.
+  const rows: readonly Row[] = [
     [500, 1, 0],
     [39, 3, 0],
     [40, 1, 0],
@@ -52,7 +50,9 @@ test("a process that rests after its start or after work gives memory back, once
     [0, 29, 1],
     [39, 1, 2],
     [0, 40, 2],
-  ]);
+  ];
+  const happens = (ms: number): void => void (usedMs += ms);
+  expect(passed(rows, { clock, happens, collections: () => collections })).toEqual(rows);
   end();
   expect(clock.pending()).toEqual([]);
 });
@@ -85,23 +85,8 @@ test("a process that never works much gives memory back when its heap has grown 
       heap = 6 * mebibyte;
     },
   });
-  const counts: Array<readonly [mebibytes: number, intervals: number, collections: number]> = [];
-  for (const [mebibytes, intervals] of [
-    [0, 5],
-    [3.9, 60],
-    [0.1, 1],
-    [0, 1],
-    [4, 28],
-    [0, 1],
-    [0, 60],
-  ] as const) {
-    for (let interval = 0; interval < intervals; interval += 1) {
-      if (interval === 0) heap += mebibytes * mebibyte;
-      clock.advance(2_000);
-    }
-    counts.push([mebibytes, intervals, collections]);
-  }
-  expect(counts).toEqual([
+  // Mebibytes by which the heap grows in the first interval.
+  const rows: readonly Row[] = [
     [0, 5, 1],
     [3.9, 60, 1],
     [0.1, 1, 2],
@@ -109,7 +94,11 @@ test("a process that never works much gives memory back when its heap has grown 
     [4, 28, 2],
     [0, 1, 3],
     [0, 60, 3],
-  ]);
+  ];
+  const happens = (mebibytes: number, interval: number): void => {
+    if (interval === 0) heap += mebibytes * mebibyte;
+  };
+  expect(passed(rows, { clock, happens, collections: () => collections })).toEqual(rows);
   end();
 });
 

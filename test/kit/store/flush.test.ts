@@ -1,11 +1,9 @@
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
-
 import { expect, onTestFinished, test } from "vitest";
 
 import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { databaseFiles } from "./database-files.ts";
 import { notes } from "./tables.ts";
 
 const value = "v".repeat(1024 * 1024);
@@ -13,30 +11,19 @@ const value = "v".repeat(1024 * 1024);
 const put = (store: Store, name: string, text: string): Promise<void> =>
   store.transact((tx) => tx.put(notes, ["alice", name], { value: text }));
 
-/** Bytes of the log of what LevelDB has in memory, and how many tables there are. */
-const filesOf = async (directory: string): Promise<{ readonly logBytes: number; readonly tables: number }> => {
-  const names = await readdir(directory);
-  const logs = names.filter((name) => name.endsWith(".log"));
-  const sizes = await Promise.all(logs.map(async (name) => (await stat(join(directory, name))).size));
-  return {
-    logBytes: sizes.reduce((sum, size) => sum + size, 0),
-    tables: names.filter((name) => name.endsWith(".ldb")).length,
-  };
-};
-
 test("a flush writes to a table what is in memory, so that the log is empty, if that is 2 MiB or more", async () => {
   const directory = await temporaryDirectory();
   const store = await openStore({ directory });
   onTestFinished(() => store.close());
   await put(store, "1", value);
   await store.flush();
-  expect(await filesOf(directory)).toEqual({ logBytes: expect.closeTo(value.length, -3), tables: 0 });
+  expect(await databaseFiles(directory)).toEqual({ logBytes: expect.closeTo(value.length, -3), tables: 0 });
   await put(store, "2", value);
   await store.flush();
-  expect(await filesOf(directory)).toEqual({ logBytes: 0, tables: 1 });
+  expect(await databaseFiles(directory)).toEqual({ logBytes: 0, tables: 1 });
   await put(store, "3", "after it");
   await store.flush();
-  expect(await filesOf(directory)).toEqual({ logBytes: expect.closeTo(250, -3), tables: 1 });
+  expect(await databaseFiles(directory)).toEqual({ logBytes: expect.closeTo(250, -3), tables: 1 });
   expect(
     await store.read(async (reader) =>
       (await reader.list(notes, { prefix: [], limit: 9 })).map(({ value: note }) => note.value.length),
