@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { syncDirectory } from "../kit/backup/content-copy.ts";
+import { syncDirectory } from "../kit/process/make-directory.ts";
 import type { Damage } from "../kit/backup/stored-data.ts";
 import { ConfigError } from "../kit/config/config.ts";
 import { currentFormat, noteRestoring, writeFormat } from "../kit/store/data-format.ts";

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, rename, rm, stat } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
+import { makeDirectory, syncDirectory } from "../../kit/process/make-directory.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import { oneLine } from "./one-line.ts";
@@ -27,6 +29,10 @@ const nameCharactersMax = 180;
 
 /** Bytes of lines that wait after which the next ones are written after them. */
 const waitingBytesMax = 1024 * 1024;
+
+const newlineByte = 0x0a;
+/** Bytes that are read at once where the end of the last whole line is looked for. */
+const pieceBytes = 64 * 1024;
 
 /** Lines of a group that are written together, because they came while others were being written. */
 interface WaitingLines {
@@ -100,36 +106,59 @@ const directoryName = (group: string): string => {
 };
 
 const append = async (group: string, lines: readonly string[], limits: LogGroupLimits): Promise<void> => {
-  await mkdir(group, { recursive: true });
+  await makeDirectory(group);
   const current = join(group, currentFile);
-  let size = await sizeOf(current);
   for (let begin = 0; begin < lines.length;) {
-    let end = begin;
-    let bytes = 0;
-    for (; end < lines.length; end += 1) {
-      const next = Buffer.byteLength(lines[end] as string);
-      if (size + bytes > 0 && size + bytes + next > limits.fileBytesMax) break;
-      bytes += next;
+    const file = await open(current, "a+");
+    try {
+      const size = await endOfWholeLines(file);
+      const end = endOfFitting(lines, begin, size, limits.fileBytesMax);
+      await file.truncate(size);
+      await file.appendFile(lines.slice(begin, end).join(""));
+      await file.datasync();
+      if (size === 0) await syncDirectory(group);
+      begin = end;
+    } finally {
+      await file.close();
     }
-    if (end > begin) await appendFile(current, lines.slice(begin, end).join(""), { flush: true });
-    if (end < lines.length) await rotate(group, limits.filesMax);
-    size = 0;
-    begin = end;
+    if (begin < lines.length) await rotate(group, limits.filesMax);
   }
 };
 
-const sizeOf = async (file: string): Promise<number> => {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
-    throw error;
+/** Where the lines that fit into a file of a size end; an empty file has room for one, however long. */
+const endOfFitting = (lines: readonly string[], begin: number, size: number, bytesMax: number): number => {
+  let bytes = size;
+  let end = begin;
+  for (; end < lines.length; end += 1) {
+    bytes += Buffer.byteLength(lines[end] as string);
+    if (bytes > bytesMax && !(size === 0 && end === begin)) break;
   }
+  return end;
+};
+
+/**
+ * Where the last whole line of a file ends. What follows is the beginning of one that a full disk or a crash cut off;
+ * its delivery has not ended, so it is written again.
+ */
+const endOfWholeLines = async (file: FileHandle): Promise<number> => {
+  const { size } = await file.stat();
+  let piece = Buffer.alloc(1);
+  for (let end = size; end > 0;) {
+    const begin = Math.max(0, end - piece.length);
+    const { bytesRead } = await file.read(piece, 0, end - begin, begin);
+    const newline = piece.subarray(0, bytesRead).lastIndexOf(newlineByte);
+    if (newline !== -1) return begin + newline + 1;
+    end = begin;
+    piece = Buffer.alloc(pieceBytes);
+  }
+  return 0;
 };
 
 const rotate = async (group: string, filesMax: number): Promise<void> => {
   const numbered = (number: number): string => join(group, number === 0 ? currentFile : `events.${number}.log`);
   await rm(numbered(filesMax - 1), { force: true });
   for (let number = filesMax - 2; number >= 0; number -= 1)
-    if ((await sizeOf(numbered(number))) > 0) await rename(numbered(number), numbered(number + 1));
+    await rename(numbered(number), numbered(number + 1)).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    });
 };

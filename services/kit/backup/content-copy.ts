@@ -1,6 +1,7 @@
 import { copyFile, link, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+import { syncDirectory } from "../process/make-directory.ts";
 import type { ContentFile, Damage, StoredData } from "./stored-data.ts";
 
 /** Files that are copied at the same time. */
@@ -132,14 +133,4 @@ const withDirectoriesAbove = (directories: Iterable<string>, last: string): Read
   for (const directory of directories)
     for (let path = directory; path.length >= last.length && !all.has(path); path = dirname(path)) all.add(path);
   return all;
-};
-
-/** Makes the names in a directory durable. */
-export const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 };

@@ -16,10 +16,11 @@ export const makeDirectory = async (path: string, mode?: number): Promise<void> 
     });
   // A file in its place is refused; there is nothing above it to create.
   await mkdir(path, { recursive: true, mode });
-  for (const directory of absent) await syncNames(dirname(directory));
+  for (const directory of absent) await syncDirectory(dirname(directory));
 };
 
-const syncNames = async (directory: string): Promise<void> => {
+/** Makes the names in a directory survive a power loss. */
+export const syncDirectory = async (directory: string): Promise<void> => {
   const handle = await open(directory, "r");
   try {
     await handle.sync();

@@ -1,15 +1,19 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
 import { logGroupConnector, LogGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
+import type { Arn } from "../../../services/kit/arn/arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
+import { canMount, fillDisk, smallDisk } from "../../support/small-disk.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { startHarness } from "../harness.ts";
 
 const groupArn = (name: string): string => `arn:aws:logs:us-east-1:000000000000:log-group:${name}`;
+
+const salesArn = parseArn(groupArn("sales")) as Arn;
 
 /** Writes of this process to files and sockets. */
 const writesSoFar = async (): Promise<number> =>
@@ -47,10 +51,8 @@ test("the files of a log group are followed by new ones at their size, and the o
 test("lines that come while others are written are written together, in their order", async () => {
   const directory = await temporaryDirectory();
   const groups = new LogGroupFiles(directory);
-  const arn = parseArn(groupArn("sales"));
-  if (arn === undefined) throw new Error("no ARN");
   const before = await writesSoFar();
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => groups.append(arn, "000000000000", [`${n}`])));
+  await Promise.all(Array.from({ length: 1_000 }, (_, n) => groups.append(salesArn, "000000000000", [`${n}`])));
   expect((await writesSoFar()) - before).toBeLessThan(500);
   const written = await readFile(join(directory, "000000000000/sales/events.log"), "utf8");
   expect(written).toBe(Array.from({ length: 1_000 }, (_, n) => `${n}\n`).join(""));
@@ -59,12 +61,39 @@ test("lines that come while others are written are written together, in their or
 test("lines that cannot be written fail, and those after them are written", async () => {
   const directory = await temporaryDirectory();
   const groups = new LogGroupFiles(directory);
-  const arn = parseArn(groupArn("sales"));
-  if (arn === undefined) throw new Error("no ARN");
   await writeFile(join(directory, "000000000000"), "");
-  const outcomes = await Promise.allSettled([1, 2].map((n) => groups.append(arn, "000000000000", [`${n}`])));
+  const outcomes = await Promise.allSettled([1, 2].map((n) => groups.append(salesArn, "000000000000", [`${n}`])));
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   await rm(join(directory, "000000000000"));
-  await groups.append(arn, "000000000000", ["3"]);
+  await groups.append(salesArn, "000000000000", ["3"]);
   expect(await readFile(join(directory, "000000000000/sales/events.log"), "utf8")).toBe("3\n");
+});
+
+test.for([
+  { before: '1\n{"ha', after: "1\n3\n", what: "after a whole line" },
+  { before: '{"ha', after: "3\n", what: "alone in its file" },
+  { before: `1\n${"é".repeat(100_000)}`, after: "1\n3\n", what: "longer than what is read at once" },
+  { before: "1\n2\n", after: "1\n2\n3\n", what: "of no bytes" },
+])("the beginning of a line that a crash left is removed: $what", async ({ before, after }) => {
+  const directory = await temporaryDirectory();
+  const file = join(directory, "000000000000/sales/events.log");
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, before);
+  await new LogGroupFiles(directory).append(salesArn, "000000000000", ["3"]);
+  expect(await readFile(file, "utf8")).toBe(after);
+});
+
+test.runIf(canMount())("a line that a full disk cut off is whole once there is room", async () => {
+  const directory = await smallDisk(1);
+  const groups = new LogGroupFiles(directory);
+  await groups.append(salesArn, "000000000000", ["first"]);
+  const filling = await fillDisk(directory, 65_536);
+  const long = "x".repeat(200_000);
+  const file = join(directory, "000000000000/sales/events.log");
+  await expect(groups.append(salesArn, "000000000000", [long])).rejects.toThrow("ENOSPC");
+  const cut = await readFile(file, "utf8");
+  expect(cut.length).toBeGreaterThan("first\n".length);
+  await filling.remove();
+  await groups.append(salesArn, "000000000000", [long]);
+  expect(await readFile(file, "utf8")).toBe(`first\n${long}\n`);
 });
