@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 import type { Address, ConfigSources } from "../kit/config/config.ts";
 import { formatAddress, variableName } from "../kit/config/config.ts";
-import { makeDirectory } from "../kit/process/make-directory.ts";
+import { makeDirectory } from "../kit/files/directories.ts";
 import { startFailure } from "../kit/process/start-failure.ts";
 import { forgetEndpoint } from "./endpoint.ts";
 import { listenAddresses } from "./private-targets.ts";

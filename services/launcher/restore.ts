@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { syncDirectory } from "../kit/process/make-directory.ts";
 import type { Damage } from "../kit/backup/stored-data.ts";
 import { ConfigError } from "../kit/config/config.ts";
+import { syncDirectory } from "../kit/files/directories.ts";
 import { currentFormat, noteRestoring, writeFormat } from "../kit/store/data-format.ts";
 import type { BackupDirectory } from "./backup/backup-directory.ts";
 import { backupDirectoryAt } from "./backup/backup-directory.ts";

@@ -5,7 +5,8 @@ import { join } from "node:path";
 
 import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
-import { makeDirectory, syncDirectory } from "../../kit/process/make-directory.ts";
+import { makeDirectory, syncDirectory } from "../../kit/files/directories.ts";
+import { hasCode } from "../../kit/files/error-code.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import { oneLine } from "./one-line.ts";
@@ -111,9 +112,8 @@ const append = async (group: string, lines: readonly string[], limits: LogGroupL
   for (let begin = 0; begin < lines.length;) {
     const file = await open(current, "a+");
     try {
-      const size = await endOfWholeLines(file);
+      const size = await cutAfterWholeLines(file);
       const end = endOfFitting(lines, begin, size, limits.fileBytesMax);
-      await file.truncate(size);
       await file.appendFile(lines.slice(begin, end).join(""));
       await file.datasync();
       if (size === 0) await syncDirectory(group);
@@ -137,11 +137,18 @@ const endOfFitting = (lines: readonly string[], begin: number, size: number, byt
 };
 
 /**
- * Where the last whole line of a file ends. What follows is the beginning of one that a full disk or a crash cut off;
- * its delivery has not ended, so it is written again.
+ * Removes the beginning of a line that a full disk or a crash cut off; its delivery has not ended, so it is written
+ * again. Returns the bytes that the file has then.
  */
-const endOfWholeLines = async (file: FileHandle): Promise<number> => {
+const cutAfterWholeLines = async (file: FileHandle): Promise<number> => {
   const { size } = await file.stat();
+  const end = await endOfWholeLines(file, size);
+  if (end < size) await file.truncate(end);
+  return end;
+};
+
+/** Where the last whole line of a file of a size ends. */
+const endOfWholeLines = async (file: FileHandle, size: number): Promise<number> => {
   let piece = Buffer.alloc(1);
   for (let end = size; end > 0;) {
     const begin = Math.max(0, end - piece.length);
@@ -159,6 +166,6 @@ const rotate = async (group: string, filesMax: number): Promise<void> => {
   await rm(numbered(filesMax - 1), { force: true });
   for (let number = filesMax - 2; number >= 0; number -= 1)
     await rename(numbered(number), numbered(number + 1)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (!hasCode(error, "ENOENT")) throw error;
     });
 };

@@ -1,7 +1,7 @@
 import { copyFile, link, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { syncDirectory } from "../process/make-directory.ts";
+import { syncDirectory } from "../files/directories.ts";
 import type { ContentFile, Damage, StoredData } from "./stored-data.ts";
 
 /** Files that are copied at the same time. */

@@ -4,7 +4,8 @@ import { chmod, link, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { readTextFile } from "../config/text-file.ts";
-import { makeDirectory } from "../process/make-directory.ts";
+import { makeDirectory } from "../files/directories.ts";
+import { hasCode } from "../files/error-code.ts";
 
 /** The algorithms of signatures, by their names in a token's header. Each key has one. */
 export type SignatureAlgorithm = "EdDSA" | "ES384";
@@ -126,7 +127,7 @@ const createPrivateKeyFile = async (path: string, algorithm: SignatureAlgorithm)
     await link(temporaryPath, path);
     return privateKey;
   } catch (error) {
-    const existing = isCode(error, "EEXIST") ? await findPrivateKey(path, algorithm) : undefined;
+    const existing = hasCode(error, "EEXIST") ? await findPrivateKey(path, algorithm) : undefined;
     if (existing === undefined) throw error;
     return existing;
   } finally {
@@ -161,9 +162,6 @@ const keyOf = (algorithm: SignatureAlgorithm, path: string, read: () => KeyObjec
 const whenAbsent =
   <T>(instead: T) =>
   (error: unknown): T => {
-    if (isCode(error, "ENOENT")) return instead;
+    if (hasCode(error, "ENOENT")) return instead;
     throw error;
   };
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;

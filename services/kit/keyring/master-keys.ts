@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../clock/clock.ts";
 import { readTextFile } from "../config/text-file.ts";
 import { openWatched } from "../config/watched-files.ts";
+import { hasCode } from "../files/error-code.ts";
 import type { Logger } from "../log/log.ts";
 
 /** A key that wraps data keys. */
@@ -91,8 +92,8 @@ export const openMasterKeys = async (path: string, options: MasterKeysOptions): 
 export const addMasterKey = async (path: string): Promise<MasterKey> => {
   const nextPath = `${path}.next`;
   const file = await open(nextPath, "wx", 0o600).catch((error: unknown) => {
-    if (isCode(error, "ENOENT")) throw new MasterKeysError(`there is no ${path}`);
-    if (!isCode(error, "EEXIST")) throw error;
+    if (hasCode(error, "ENOENT")) throw new MasterKeysError(`there is no ${path}`);
+    if (!hasCode(error, "EEXIST")) throw error;
     throw new MasterKeysError(`another key is being added; remove ${nextPath} if that was cut off`);
   });
   try {
@@ -158,7 +159,7 @@ const makeFile = async (path: string): Promise<void> => {
     // A link fails if the name exists, so that one of two starts creates the file, and never with half a key.
     await link(draft, path);
   } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
+    if (!hasCode(error, "EEXIST")) throw error;
   } finally {
     await rm(draft, { force: true });
   }
@@ -168,7 +169,7 @@ const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     (error: unknown) => {
-      if (isCode(error, "ENOENT")) return false;
+      if (hasCode(error, "ENOENT")) return false;
       throw error;
     },
   );
@@ -182,6 +183,3 @@ const syncSync = (path: string): void => {
     closeSync(descriptor);
   }
 };
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;

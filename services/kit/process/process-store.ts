@@ -1,11 +1,11 @@
 import { join } from "node:path";
 
+import { makeDirectory } from "../files/directories.ts";
 import type { Logger } from "../log/log.ts";
 import { ensureDataFormat } from "../store/data-format.ts";
 import { DiskSpace } from "../store/disk-space.ts";
 import type { Store, StoreLimits } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
-import { makeDirectory } from "./make-directory.ts";
 import type { ProcessControl } from "./process.ts";
 
 /** The settings by which a service keeps what it stores. */

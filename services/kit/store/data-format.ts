@@ -1,7 +1,8 @@
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 import { programVersion } from "../config/usage.ts";
+import { syncDirectory } from "../files/directories.ts";
 import { parseJson } from "../json/parse-json.ts";
 import type { Logger } from "../log/log.ts";
 import { DataFormatError } from "./errors.ts";
@@ -115,10 +116,5 @@ const write = async (directory: string, members: object): Promise<void> => {
   await rm(`${path}.new`, { force: true });
   await writeFile(`${path}.new`, `${JSON.stringify(members)}\n`, { flag: "wx", mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
-  const names = await open(directory, "r");
-  try {
-    await names.sync();
-  } finally {
-    await names.close();
-  }
+  await syncDirectory(directory);
 };

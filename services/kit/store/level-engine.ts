@@ -1,8 +1,9 @@
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import type { Clock } from "../clock/clock.ts";
+import { syncDirectory } from "../files/directories.ts";
 import type { Logger } from "../log/log.ts";
 import type { ByteString } from "./byte-string.ts";
 import { bytesOf, prefixSuccessor } from "./byte-string.ts";
@@ -178,12 +179,7 @@ const startNumbering = async (
 const syncNames = async (directory: string, created: string | undefined): Promise<void> => {
   const top = created === undefined ? resolve(directory) : dirname(resolve(created));
   for (let path = resolve(directory); ; path = dirname(path)) {
-    const handle = await open(path, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await syncDirectory(path);
     if (path === top) return;
   }
 };

@@ -4,9 +4,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { syncDirectory } from "../../kit/process/make-directory.ts";
 import { ConfigError } from "../../kit/config/config.ts";
 import { readTextFile } from "../../kit/config/text-file.ts";
+import { syncDirectory } from "../../kit/files/directories.ts";
 
 /**
  * A directory of backups:

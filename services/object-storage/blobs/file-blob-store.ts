@@ -3,6 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
+import { hasCode } from "../../kit/files/error-code.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import type { BlobFile, BlobStore, StoredBlob } from "./blob-store.ts";
 import { BlobMissingError, BlobWriteError, shardOf } from "./blob-store.ts";
@@ -202,4 +203,4 @@ const emptyWhenAbsent = (error: unknown): string[] => {
   throw error;
 };
 
-const isNotFound = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+const isNotFound = (error: unknown): boolean => hasCode(error, "ENOENT");

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 
 import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
 import { logGroupConnector, LogGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
-import type { Arn } from "../../../services/kit/arn/arn.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
 import { canMount, fillDisk, smallDisk } from "../../support/small-disk.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
@@ -13,7 +12,7 @@ import { startHarness } from "../harness.ts";
 
 const groupArn = (name: string): string => `arn:aws:logs:us-east-1:000000000000:log-group:${name}`;
 
-const salesArn = parseArn(groupArn("sales")) as Arn;
+const salesArn = parseArn(groupArn("sales")) ?? expect.unreachable("no ARN");
 
 /** Writes of this process to files and sockets. */
 const writesSoFar = async (): Promise<number> =>

@@ -1,6 +1,8 @@
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
+import { hasCode } from "./error-code.ts";
+
 /**
  * Creates a directory, and those above it that are absent, one by one: Node's own way has no end where a file system
  * says that a new directory is absent itself, as /proc does. Those that were absent survive a power loss when this
@@ -37,6 +39,3 @@ const isAbsent = async (path: string): Promise<boolean> => {
     return hasCode(error, "ENOENT");
   }
 };
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && (error as NodeJS.ErrnoException).code === code;
