@@ -1,14 +1,14 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
-import { createServer, STATUS_CODES } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, ListenOptions as NetListenOptions } from "node:net";
-import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
 import { programVersion } from "../services/kit/config/usage.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { healthAt } from "../services/kit/server/health.ts";
+import { refuseBroken } from "../services/kit/server/broken-requests.ts";
 import { boundConnections, refuseFlooders } from "../services/kit/server/connection-places.ts";
 import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
@@ -93,7 +93,11 @@ const createMainServer = (
     // A request without a Host header is refused by the signature check, with an error of the API.
     requireHostHeader: false,
   });
-  const places = boundConnections(server, connectionsFor(limits.connectionsMax));
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax), [
+    "request",
+    "checkContinue",
+    "checkExpectation",
+  ]);
   if (rpc !== undefined) refuseFlooders(server, places, rpc.peers);
   server.maxHeadersCount = limits.headersCountMax;
   const inFlight = new RequestsInFlight({
@@ -118,7 +122,8 @@ const createMainServer = (
   server.on("checkContinue", handle(true));
   // An expectation that nobody knows, or an empty one, is ignored, as in the public service.
   server.on("checkExpectation", handle(false));
-  server.on("clientError", refuseBroken);
+  // Bytes that are not HTTP have no dialect, so their refusal is a bare status.
+  refuseBroken(server);
   return server;
 };
 
@@ -137,26 +142,6 @@ const certified = (source: TlsSource | undefined, options: ServerOptions): Serve
     known = material;
   });
   return server;
-};
-
-/** Bytes that are not HTTP have no dialect, so their refusal is a bare status. */
-const refuseBroken = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status = brokenStatus[error.code ?? ""] ?? 400;
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
-  // A peer that never closes its own side would keep the connection for ever.
-  setTimeout(() => socket.destroy(), brokenLingerMs).unref();
-};
-
-/** How long the peer of a broken connection has to read why it is closed. */
-const brokenLingerMs = 1_000;
-
-const brokenStatus: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 interface AdminPage {

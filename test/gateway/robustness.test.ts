@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
+import { sendRaw } from "../support/raw-request.ts";
 import { randomFrom } from "./fuzz/random.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
@@ -125,4 +126,16 @@ test("no request stops the gateway, and every one is answered or its connection 
   expect(statuses).toHaveLength(600);
   expect(statuses.filter((status) => status === 500)).toEqual([]);
   expect((await fetch(`${fixture.adminUrl}/healthz`)).status).toBe(200);
+});
+
+test.each([
+  // port, expectation, status
+  ["url", "100-continue", "200 OK"],
+  ["url", "money", "200 OK"],
+  ["adminUrl", "100-continue", "100 Continue"],
+  ["adminUrl", "money", "417 Expectation Failed"],
+] as const)("at %s the expectation %s is answered", async (name, expectation, status) => {
+  const { port } = new URL(fixture[name]);
+  const head = `GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: ${expectation}\r\nConnection: close\r\n\r\n`;
+  expect(await sendRaw(Number(port), head)).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
 });

@@ -87,15 +87,23 @@ export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessa
   if (places.begin(socket)) response.on("close", () => places.end(socket));
 };
 
+/** The events of a server of HTTP/1.1 by which it receives requests. */
+type RequestEvent = "request" | "checkContinue" | "checkExpectation";
+
 /**
- * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. Its requests are counted here; on
- * the places that are returned, the server counts what it does with a connection besides, such as an upgrade.
+ * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. The requests of these events are
+ * counted here; on the places that are returned, the server counts what it does with a connection besides, such as an
+ * upgrade. It must answer each of the events itself: the platform answers an expectation that nobody listens to.
  */
-export const boundConnections = (server: Server | TlsServer, connectionsMax: number): ConnectionPlaces => {
+export const boundConnections = (
+  server: Server | TlsServer,
+  connectionsMax: number,
+  events: readonly RequestEvent[] = ["request"],
+): ConnectionPlaces => {
   const places = new ConnectionPlaces(connectionsMax);
   if (server instanceof TlsServer) carryTls(server, places);
   server.prependListener("connection", (socket: Socket) => void places.arrive(socket));
-  for (const event of ["request", "checkContinue", "checkExpectation"])
+  for (const event of events)
     server.prependListener(event, (request: IncomingMessage, response: ServerResponse) =>
       countRequest(places, request, response),
     );

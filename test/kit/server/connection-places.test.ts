@@ -17,6 +17,7 @@ import { createAuthority } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Listener } from "../../support/idle-connections.ts";
 import { askOnce, idleKinds, openConnection } from "../../support/idle-connections.ts";
+import { sendRaw } from "../../support/raw-request.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { startTestServer } from "./test-service.ts";
@@ -168,4 +169,13 @@ test("connections over a unix socket take no places", async () => {
   );
   expect(texts).toEqual(["here", "here", "here"]);
   await Promise.all(transports.map((transport) => transport.close()));
+});
+
+test.each([
+  ["unknown", "417 Expectation Failed"],
+  ["100-continue", "100 Continue"],
+])("a server of requests alone leaves the expectation %s to the platform", async (expectation, status) => {
+  const { port } = await startPlain(false);
+  const head = `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: ${expectation}\r\nConnection: close\r\n\r\n`;
+  expect(await sendRaw(port, head)).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
 });
