@@ -70,8 +70,11 @@ export class FunctionCaller {
     const headers = responseHeaders(answer.headers).filter(
       (_text, index, all) => !isFramed.has((all[index - (index % 2)] as string).toLowerCase()),
     );
-    response.writeHead(answer.status, [...headers, "content-length", String(answer.body.length)]);
-    await sendBody(response, request.method === "HEAD" ? noBody : answer.body, stallMsMax);
+    const { status, body } = answer;
+    // An answer of these has no body, and no length of one (RFC 9110 section 8.6).
+    const hasBody = status !== 204 && status !== 304;
+    response.writeHead(status, hasBody ? [...headers, "content-length", String(body.length)] : headers);
+    await sendBody(response, hasBody && request.method !== "HEAD" ? body : noBody, stallMsMax);
   }
 
   /** The event of a request, whose body is held no longer than until it is made. */

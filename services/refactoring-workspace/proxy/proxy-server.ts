@@ -10,6 +10,8 @@ import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import { connectionsFor } from "../../kit/process/descriptors.ts";
 import { AddressShares } from "../../kit/server/address-shares.ts";
+import type { RefusedBytes } from "../../kit/server/broken-requests.ts";
+import { refuseBroken } from "../../kit/server/broken-requests.ts";
 import { boundConnections, refuseFlooders } from "../../kit/server/connection-places.ts";
 import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
@@ -19,7 +21,8 @@ import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
 import type { FunctionCaller } from "./function-caller.ts";
 import type { ProxyRefusal } from "./refusal.ts";
-import { RefusedError, refusals, refuse, upstreamRefusal } from "./refusal.ts";
+import { brokenRefusal, RefusedError, refusalBody, refusals, refuse, upstreamRefusal } from "./refusal.ts";
+import { checkHead, hostOf } from "./request-head.ts";
 import { UnsafePathError } from "./request-path.ts";
 import type { ProxiedApplications } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
@@ -104,13 +107,19 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: 0,
+    // A request without a Host header is refused as others are, with a reason.
+    requireHostHeader: false,
     keepAliveTimeout: limits.keepAliveMs,
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     // An upgrade to any other protocol is ignored, as RFC 9110 section 7.8 allows, and the request is served.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
   });
-  const places = boundConnections(server, connectionsFor(limits.connectionsMax));
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax), [
+    "request",
+    "checkContinue",
+    "checkExpectation",
+  ]);
   const inFlight = new RequestsInFlight({
     perConnectionMax: limits.requestsPerConnectionMax,
     // The proxy counts its requests together with its tunnels.
@@ -121,10 +130,13 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     inFlight.take(request, response, () => proxy.serve(request, response, expectsContinue));
   server.on("request", handle(false));
   server.on("checkContinue", handle(true));
-  server.on("upgrade", (request, socket, head) => {
-    places.begin(request.socket);
-    proxy.upgrade(request, socket, head);
-  });
+  server.on("checkExpectation", handle(false));
+  for (const event of ["upgrade", "connect"])
+    server.on(event, (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      places.begin(request.socket);
+      proxy.upgrade(request, socket, head);
+    });
+  refuseBroken(server, (status) => proxy.describeBroken(status));
   server.listen({ ...options.listen, backlog: waitingConnectionsMax });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -189,6 +201,13 @@ class Proxy {
     }
   }
 
+  /** The refusal of bytes that are no request. */
+  describeBroken(status: number): RefusedBytes {
+    const requestId = this.#options.ids.uuid();
+    const headers = { "content-type": "application/json", "x-request-id": requestId };
+    return { headers, body: refusalBody(brokenRefusal(status), requestId) };
+  }
+
   /** Connects the client with the service of the request's route; never throws. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const requestId = this.#options.ids.uuid();
@@ -235,6 +254,7 @@ class Proxy {
   #admit(request: IncomingMessage): void {
     if (this.isStopping) throw new RefusedError(refusals.stopping);
     if (this.#running > this.#options.limits.requestsMax) throw new RefusedError(refusals.busy);
+    checkHead(request);
     if (countProxyHops(request.headers.via) >= proxyHopsMax) throw new RefusedError(refusals.loop);
   }
 
@@ -270,7 +290,7 @@ class Proxy {
 
   #headers(request: IncomingMessage, host: string): string[] {
     const { remoteAddress = "", localPort = 0 } = request.socket;
-    const clientHost = request.headers.host ?? "";
+    const clientHost = hostOf(request);
     return requestHeaders(request.rawHeaders, { host, clientAddress: remoteAddress, clientHost, port: localPort });
   }
 

@@ -10,6 +10,13 @@ export interface ProxyRefusal {
 }
 
 export const refusals = {
+  version: { status: 505, message: "The proxy speaks HTTP/1.1 and 1.0." },
+  method: { status: 501, message: "The proxy takes neither CONNECT nor TRACE." },
+  hosts: { status: 400, message: "The request must have one Host header." },
+  host: { status: 400, message: "The Host header is not a host with an optional port." },
+  coding: { status: 501, message: "The only transfer coding that the proxy takes is chunked." },
+  codingOfOld: { status: 400, message: "A request of HTTP/1.0 can have no Transfer-Encoding." },
+  expectation: { status: 417, message: "The proxy meets no expectation but 100-continue." },
   unknownApplication: { status: 404, message: "No application has this address." },
   noRoute: { status: 404, message: "No active route of the application takes this request." },
   functionUpgrade: { status: 400, message: "The route leads to a function, which takes no WebSocket." },
@@ -55,6 +62,19 @@ export const upstreamRefusal = (error: unknown): ProxyRefusal => {
     return { status: 502, message: "The service ended the connection without a valid answer." };
   return { status: 502, message: "The service could not be reached." };
 };
+
+/** The refusals of bytes that are no request, by their status. */
+const brokenMessages: Readonly<Record<number, string>> = {
+  408: "The header of the request did not arrive in time.",
+  413: "The chunks of the body have too many extensions.",
+  431: "The header of the request is too large.",
+};
+
+/** The refusal of bytes that are no request. */
+export const brokenRefusal = (status: number): ProxyRefusal => ({
+  status,
+  message: brokenMessages[status] ?? "The request is not one of HTTP/1.1.",
+});
 
 /** The body of a refusal: JSON with `message` and `requestId`. */
 export const refusalBody = (refusal: ProxyRefusal, requestId: string): string =>

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 import { RefusedError, refusals } from "./refusal.ts";
+import { hostOf } from "./request-head.ts";
 import type { RequestPath, TargetUrl } from "./request-path.ts";
 import { forwardedTarget, parseRequestPath, parseRequestTarget } from "./request-path.ts";
 import type { ProxiedApplication, ProxiedApplications, RouteTarget } from "./proxied-applications.ts";
@@ -27,7 +28,7 @@ export const routeRequest = (routes: ProxiedApplications, request: IncomingMessa
   const { path, query } = parseRequestTarget(request.url ?? "/");
   const parsed = parseRequestPath(path);
   const method = request.method ?? "GET";
-  const label = firstLabel(request.headers.host);
+  const label = firstLabel(hostOf(request));
   const byPath = (): Routed | Promise<Routed> => {
     const found = routes.find(parsed.raw[0] ?? "");
     return found instanceof Promise
@@ -46,10 +47,10 @@ export const sentTarget = (routed: Routed, url: TargetUrl): string => {
   return forwardedTarget(url, target.appendSourcePath ? raw : raw.slice(usedSegments), endsWithSlash, query);
 };
 
-/** The part of a Host header before its first dot, when there is a dot. */
-const firstLabel = (host: string | undefined): string | undefined => {
-  const at = host?.indexOf(".") ?? -1;
-  return at > 0 ? host?.slice(0, at).toLowerCase() : undefined;
+/** The part of a host before its first dot, when there is a dot. */
+const firstLabel = (host: string): string | undefined => {
+  const at = host.indexOf(".");
+  return at > 0 ? host.slice(0, at).toLowerCase() : undefined;
 };
 
 const routeWithin = (

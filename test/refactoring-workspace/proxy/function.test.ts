@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { RouteActivationState, RouteState, RouteType } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 import { eventually } from "../../support/eventually.ts";
+import { sendRaw } from "../../support/raw-request.ts";
 import { startBackend } from "../backend.ts";
 import type { HarnessOptions } from "../harness.ts";
 import { makeApplication, makeDefaultRoute, makeService, proxyUrlOf, startHarness } from "../harness.ts";
@@ -138,6 +139,27 @@ describe("a function behind a route", () => {
     expect(answer.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.of(0, 255));
   });
+
+  test.each([
+    // status, method, the end of the answer's header, body
+    [204, "GET", "", ""],
+    [304, "GET", "", ""],
+    [304, "HEAD", "", ""],
+    [200, "HEAD", "content-length: 5\r\n", ""],
+    [200, "GET", "content-length: 5\r\n", "hello"],
+  ])(
+    "that answers %i to %s: the length and the body that such an answer may have",
+    async (status, method, length, body) => {
+      const { url } = await startFunction(() => json({ statusCode: status, headers: { "x-a": "b" }, body: "hello" }));
+      const { port, pathname } = new URL(url);
+      const head = `${method} ${pathname}/orders/7 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+      const answer = await sendRaw(Number(port), head);
+      const own = `x-a: b\r\n${length}`;
+      expect(answer).toMatch(
+        new RegExp(`^HTTP/1\\.1 ${status} [^]+\r\n${own}Date: [^\r]+\r\nConnection: close\r\n\r\n${body}$`),
+      );
+    },
+  );
 
   const malformed = "The function's answer is malformed.";
 
