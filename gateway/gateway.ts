@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../services/kit/clock/clock.ts";
 import type { AccessKeys } from "../services/kit/identity/access-keys.ts";
 import type { Minter } from "../services/kit/identity/tokens.ts";
+import { TrustedProxies } from "../services/kit/identity/trusted-proxies.ts";
 import type { Ids } from "../services/kit/ids/ids.ts";
 import { accessLines } from "../services/kit/log/access-lines.ts";
 import type { AccessLineMembers } from "../services/kit/log/access-lines.ts";
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   readonly noteKeyUse?: (use: KeyUse) => void;
   /** Told of each connection on which a request had a valid signature in its header. Unset: nobody is. */
   readonly noteCaller?: (connection: Socket) => void;
+  /** The proxies that say where clients call from. Unset: none. */
+  readonly trustedProxies?: TrustedProxies;
   /** Receives the metrics of requests; the admin port serves it. Unset: nothing is counted. */
   readonly metrics?: Metrics;
 }
@@ -84,6 +87,7 @@ export interface Gateway {
   readonly originSources: ReadonlyMap<string, OriginSource>;
   readonly noteKeyUse: ((use: KeyUse) => void) | undefined;
   readonly noteCaller: ((connection: Socket) => void) | undefined;
+  readonly trustedProxies: TrustedProxies;
   readonly metrics: Metrics | undefined;
   readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
   /** Sent in XML answers, so that an answer leads to the log of the gateway that sent it. */
@@ -119,6 +123,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     originSources: options.originSources ?? new Map(),
     noteKeyUse: options.noteKeyUse,
     noteCaller: options.noteCaller,
+    trustedProxies: options.trustedProxies ?? new TrustedProxies(),
     metrics: options.metrics,
     countRequest: options.metrics && httpMetrics(options.metrics),
     hostId: Buffer.from(options.ids.hex(48), "hex").toString("base64"),

@@ -2,6 +2,7 @@ import { joinAccessKeys } from "../services/kit/accounts/joined-access-keys.ts";
 import { openAccessKeyFile } from "../services/kit/identity/access-key-file.ts";
 import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
 import { createMinter } from "../services/kit/identity/tokens.ts";
+import { TrustedProxies } from "../services/kit/identity/trusted-proxies.ts";
 import { runTask, takeTask } from "../services/kit/backup/run-task.ts";
 import { systemClock } from "../services/kit/clock/clock.ts";
 import { serviceApi } from "../services/kit/contract/contract.ts";
@@ -26,7 +27,8 @@ import {
   subjectOf,
 } from "../services/kit/process/service-process.ts";
 import { addressSetting, serviceNames, workerSocket } from "../services/launcher/processes.ts";
-import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
+import { credentialsFile, gatewaySettings, installation } from "../services/launcher/settings.ts";
+import { rootKeyVariables } from "../services/launcher/shared-settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { defaultGatewayLimits, sharedGatewayLimits } from "./http/limits.ts";
@@ -78,6 +80,7 @@ await runProcess(log, async (control) => {
   const metrics = createMetrics({ withProcess: true });
   const calls = callMetrics(metrics, "grpc_client");
   const minter = createMinter({ keyPair, clock: systemClock });
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
   const connections = serviceNames.map((name) => {
     const { service, errors, isReportedTo } = apiServices[name];
     const address = config[addressSetting(name)];
@@ -104,6 +107,7 @@ await runProcess(log, async (control) => {
     accounts,
     declaredKeys: joinAccessKeys({ file, accounts, log }),
     followers: serviceNames,
+    trustedProxies,
     measured: (transport) => measuredTransport(transport, calls),
   });
   const storage = connections.find(({ service }) => service === apiServices["object-storage"].service);
@@ -125,6 +129,7 @@ await runProcess(log, async (control) => {
     region: config.signatureRegions === "any" ? undefined : config.region,
     versionTwo: config.signatureVersion2,
     brandWord: config.brandWord,
+    trustedProxies,
     metrics,
     ...(worker > 0 && { limits: sharedGatewayLimits(defaultGatewayLimits, workers) }),
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),
@@ -140,6 +145,7 @@ await runProcess(log, async (control) => {
     publicKeys: keysDirectory(config),
     findPolicies: (digest, principalArn) => ownServices.findPolicies(digest, principalArn),
     allowedOrigins: config.allowedOrigins,
+    trustedProxies,
     signing: gateway,
     limits: { floodsPerMinuteMax: config.floodsPerMinuteMax },
     clock: systemClock,

@@ -14,7 +14,8 @@ import { forgetEndpoint, noteEndpoint } from "./launcher/endpoint.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { checkStart } from "./launcher/preflight.ts";
 import { processNames } from "./launcher/processes.ts";
-import { credentialsFile, installation, rootKeyVariables } from "./launcher/settings.ts";
+import { credentialsFile, installation } from "./launcher/settings.ts";
+import { rootKeyVariables } from "./launcher/shared-settings.ts";
 import { welcome } from "./launcher/welcome.ts";
 
 /**

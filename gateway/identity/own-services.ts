@@ -18,6 +18,7 @@ import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
+import type { TrustedProxies } from "../../services/kit/identity/trusted-proxies.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
 import type { Metrics } from "../../services/kit/metrics/metrics.ts";
@@ -74,6 +75,8 @@ export interface OwnServicesOptions {
   readonly accounts: Accounts;
   /** The lasting keys of the credentials file and of the configuration file. */
   readonly declaredKeys: JoinedAccessKeys;
+  /** The proxies that say where clients call from. */
+  readonly trustedProxies: TrustedProxies;
   /** Issues the tokens with which this gateway follows another one. */
   readonly minter: Minter;
   /** The services that may follow accounts and roles, by the names of their key pairs. */
@@ -142,7 +145,7 @@ const policiesFinder =
     accounts.findPolicies(digest) ?? declaredKeys.findPolicies(digest) ?? lists.find(digest, principalArn);
 
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
-  const { config, control, tls, log, metrics, accounts, declaredKeys, followers } = options;
+  const { config, control, tls, log, metrics, accounts, declaredKeys, trustedProxies, followers } = options;
   const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
   const audit = openAudit(home, config, log);
   storeMetrics(metrics, store);
@@ -204,6 +207,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     bearerAuthenticate(
       createVerifier({ publicKeys: keysDirectory(config), clock: systemClock, audience, findPolicies }),
       rights,
+      trustedProxies,
     );
   const asIdentity = authenticateAs("identity");
   const services: readonly OfferedService[] = [
@@ -220,6 +224,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     tls: tls.server,
     audit,
     services,
+    trustedProxies,
     authenticate: authenticateByService(
       new Map([
         ...services.map(({ service }) => [service.typeName, asIdentity] as const),

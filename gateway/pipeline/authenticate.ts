@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller, RequestFacts } from "../../services/kit/identity/caller.ts";
+import type { ConnectionFacts } from "../../services/kit/identity/connection.ts";
 import { connectionFacts } from "../../services/kit/identity/connection.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { servedNames } from "../dialects/dialect.ts";
@@ -84,7 +85,7 @@ export const noteUse = (
 /** The caller with what policies may ask for of the request: how it was sent and how it was signed. */
 export const withOrigin = (
   caller: Caller,
-  { request }: Pick<HttpExchange, "request">,
+  { request, forwarded }: Pick<HttpExchange, "request" | "forwarded">,
   signature: RequestSignature | undefined,
 ): Caller => {
   const { "user-agent": userAgent, referer } = request.headers;
@@ -93,7 +94,11 @@ export const withOrigin = (
     ...(referer === undefined ? {} : { referer }),
     ...(signature?.signatureAgeMs === undefined ? {} : { signatureAgeMs: signature.signatureAgeMs }),
   };
-  return { ...connectedCaller(caller, request.socket, signature), ...facts };
+  const connected =
+    forwarded === undefined
+      ? connectedCaller(caller, request.socket, signature)
+      : callerFrom(caller, forwarded, signature);
+  return { ...connected, ...facts };
 };
 
 /** What was made of a caller for the last request of a connection. */
@@ -113,13 +118,18 @@ const connectedCaller = (caller: Caller, socket: Socket, signature: RequestSigna
     last.signature?.signatureVersion === signature?.signatureVersion &&
     last.signature?.authType === signature?.authType;
   if (isSame) return last.connected;
-  const { signatureVersion, authType } = signature ?? {};
-  const connected: Caller = {
-    ...caller,
-    ...connectionFacts(socket),
-    ...(signatureVersion === undefined ? {} : { signatureVersion }),
-    ...(authType === undefined ? {} : { authType }),
-  };
+  const connected = callerFrom(caller, connectionFacts(socket), signature);
   lastCallers.set(socket, { caller, signature, connected });
   return connected;
 };
+
+const callerFrom = (
+  caller: Caller,
+  origin: ConnectionFacts,
+  { signatureVersion, authType }: Partial<RequestSignature> = {},
+): Caller => ({
+  ...caller,
+  ...origin,
+  ...(signatureVersion === undefined ? {} : { signatureVersion }),
+  ...(authType === undefined ? {} : { authType }),
+});

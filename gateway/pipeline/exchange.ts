@@ -3,6 +3,7 @@ import type { TLSSocket } from "node:tls";
 
 import type { ConnectError } from "@connectrpc/connect";
 
+import type { ConnectionFacts } from "../../services/kit/identity/connection.ts";
 import { TracedCall } from "../../services/kit/trace/traced-call.ts";
 import type { Gateway } from "../gateway.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -30,6 +31,8 @@ export interface HttpExchange extends ReportedExchange {
   giveUp(reason: ConnectError): void;
   readonly rawPath: string;
   readonly rawQuery: string;
+  /** What a trusted proxy says of the client. Undefined: the request came from the client itself. */
+  readonly forwarded: ConnectionFacts | undefined;
 }
 
 /** Opens the exchange of a request that was just received. */
@@ -37,7 +40,13 @@ export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
   { expectsContinue, serverName }: { readonly expectsContinue: boolean; readonly serverName?: string | undefined },
-  { ids, limits, bodiesBudget, readingTurns }: Pick<Gateway, "ids" | "limits" | "bodiesBudget" | "readingTurns">,
+  {
+    ids,
+    limits,
+    bodiesBudget,
+    readingTurns,
+    trustedProxies,
+  }: Pick<Gateway, "ids" | "limits" | "bodiesBudget" | "readingTurns" | "trustedProxies">,
 ): HttpExchange => {
   const controller = new AbortController();
   response.on("close", () => {
@@ -57,6 +66,7 @@ export const openHttpExchange = (
     giveUp: (reason) => controller.abort(reason),
     rawPath,
     rawQuery,
+    forwarded: trustedProxies.readFacts(request.headers, request.socket),
     report: undefined,
   };
 };
@@ -86,12 +96,12 @@ export const readHead = (exchange: HttpExchange, limits: GatewayLimits): Request
 };
 
 /** The URL of a request without its query, as its caller wrote it: its host may be a bucket's. */
-export const requestUrl = ({ request, rawPath }: Pick<HttpExchange, "request" | "rawPath">): string =>
-  `${arrivedOverTls(request) ? "https" : "http"}://${request.headers.host ?? ""}${rawPath}`;
+export const requestUrl = (exchange: Pick<HttpExchange, "request" | "rawPath" | "forwarded">): string =>
+  `${arrivedOverTls(exchange) ? "https" : "http"}://${exchange.request.headers.host ?? ""}${exchange.rawPath}`;
 
-/** Whether a request arrived over TLS. */
-export const arrivedOverTls = ({ socket }: Pick<IncomingMessage, "socket">): boolean =>
-  (socket as Partial<TLSSocket>).encrypted === true;
+/** Whether a request left its client over TLS. */
+export const arrivedOverTls = ({ request, forwarded }: Pick<HttpExchange, "request" | "forwarded">): boolean =>
+  forwarded?.isSecureTransport ?? (request.socket as Partial<TLSSocket>).encrypted === true;
 
 /** Splits a request target into path and query; of a whole URL, which proxies send, the origin is dropped. */
 const splitTarget = (target: string): { rawPath: string; rawQuery: string } => {

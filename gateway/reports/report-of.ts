@@ -21,19 +21,20 @@ interface ReportedProgress {
 /** The report of a request that has ended. */
 export const reportOf = (
   { clock, hostId }: Pick<Gateway, "clock" | "hostId">,
-  { request, requestId, rawPath, rawQuery }: HttpExchange,
+  { request, requestId, rawPath, rawQuery, forwarded }: HttpExchange,
   { subject, answeredMs, bytesSent, errorCode }: ReportDraft,
   { caller, startedMs, status }: ReportedProgress,
 ): NewReport => {
   const { headers, socket, method = "", httpVersion } = request;
-  const tls = tlsOf(socket as Partial<TLSSocket>);
+  // How a client and its proxy encrypt what they say, nobody tells.
+  const tls = tlsOf(forwarded === undefined ? (socket as Partial<TLSSocket>) : {});
   const totalMs = Math.round(performance.now() - startedMs);
   return {
     subject,
     timeMs: BigInt(Math.round(clock.now() - totalMs)),
     requestId,
     hostId,
-    remoteAddress: socket.remoteAddress ?? "",
+    remoteAddress: forwarded?.sourceIp ?? socket.remoteAddress ?? "",
     method,
     target: cut(withoutSignatures(`${withoutInputSecret(rawPath)}${rawQuery === "" ? "" : `?${rawQuery}`}`)),
     protocol: `HTTP/${httpVersion}`,

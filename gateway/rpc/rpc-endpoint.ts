@@ -16,6 +16,7 @@ import type { PublicKeys } from "../../services/kit/identity/key-files.ts";
 import type { FindPolicies } from "../../services/kit/identity/token-claims.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
+import type { TrustedProxies } from "../../services/kit/identity/trusted-proxies.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
 import { refusalOf } from "../../services/kit/server/errors.ts";
 import type { ServerLimits } from "../../services/kit/server/limits.ts";
@@ -47,6 +48,8 @@ export interface RpcEndpointOptions {
   readonly allowedOrigins: readonly string[];
   /** Verifies signed calls that another server received. Unset: only tokens are taken. */
   readonly signing?: SigningGateway;
+  /** The proxies that say where clients call from. Unset: none. */
+  readonly trustedProxies?: TrustedProxies;
   /** Limits of the port that differ from the defaults. Unset: none. */
   readonly limits?: Partial<ServerLimits>;
   readonly clock: Clock;
@@ -89,6 +92,7 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
     log,
     clock,
     limits: options.limits ?? {},
+    trustedProxies: options.trustedProxies,
   });
   for (const { service, health } of connections)
     health?.onAnswering((isAnswering) => server.setServing(isAnswering, service.typeName));
@@ -120,7 +124,13 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
 };
 
 /** Accepts tokens for the service of the method that is called, and clients' tokens for all that the gateway offers. */
-const authenticateFor = ({ connections, publicKeys, clock, findPolicies }: RpcEndpointOptions): Authenticate =>
+const authenticateFor = ({
+  connections,
+  publicKeys,
+  clock,
+  findPolicies,
+  trustedProxies,
+}: RpcEndpointOptions): Authenticate =>
   authenticateByService(
     new Map(
       connections.map(({ service, audience }) => {
@@ -131,7 +141,8 @@ const authenticateFor = ({ connections, publicKeys, clock, findPolicies }: RpcEn
           audience: accepted,
           ...(findPolicies && { findPolicies }),
         });
-        return [service.typeName, bearerAuthenticate(verifier, { gateway: { anyCaller: true }, ...clientTokenRights })];
+        const rights = { gateway: { anyCaller: true }, ...clientTokenRights };
+        return [service.typeName, bearerAuthenticate(verifier, rights, trustedProxies)];
       }),
     ),
   );

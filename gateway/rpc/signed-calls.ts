@@ -28,6 +28,7 @@ export type SigningGateway = Pick<
   | "bodiesBudget"
   | "readingTurns"
   | "noteKeyUse"
+  | "trustedProxies"
 >;
 
 /** Verifies RPCs that are signed in their `authorization` header, like requests of the HTTP APIs. */
@@ -51,7 +52,7 @@ export class SignedCalls {
    * first those of the head, before anything of the body is read.
    */
   async admit(request: IncomingMessage, response: ServerResponse, api: string): Promise<IncomingMessage> {
-    const { dialects, bindings, limits, bodiesBudget, readingTurns } = this.#gateway;
+    const { dialects, bindings, limits, bodiesBudget, readingTurns, trustedProxies } = this.#gateway;
     const { method = "", url = "", headers, rawHeaders } = request;
     const [rawPath = "", rawQuery = ""] = url.split("?", 2);
     const query = parseQuery(rawQuery);
@@ -70,7 +71,8 @@ export class SignedCalls {
     const body = openIncomingBody(request, response, false, limits, bodiesBudget, readingTurns);
     const bytes = bodyKind(headers, spelling.dialect) === "unsigned" ? undefined : await body.readWhole();
     const signed = verified.withBody(bytes);
-    const caller = withOrigin(signed.caller, { request }, signed.signature);
+    const forwarded = trustedProxies.readFacts(headers, request.socket);
+    const caller = withOrigin(signed.caller, { request, forwarded }, signed.signature);
     noteUse(this.#gateway, caller, { binding, spelling });
     const admitted = bytes === undefined ? request : replayed(request, bytes);
     const token = await this.#gateway.minter.mint(caller, api);

@@ -84,7 +84,7 @@ const answerFrom = async (visit: Visit, site: WebsiteConfiguration, path: string
 const folderLocation = (path: string): string => `/${encodePath(path).replace(/^\//, "%2F")}/`;
 
 const placeOf = ({ exchange }: Visit): SitePlace => ({
-  protocol: arrivedOverTls(exchange.request) ? "https" : "http",
+  protocol: arrivedOverTls(exchange) ? "https" : "http",
   host: exchange.request.headers.host ?? "",
 });
 

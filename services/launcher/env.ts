@@ -2,7 +2,8 @@ import { ConfigError } from "../kit/config/config.ts";
 import { readNamedFile } from "../kit/config/text-file.ts";
 import { parseAccessKeys } from "../kit/identity/access-keys.ts";
 import { readEndpoint } from "./endpoint.ts";
-import { credentialsFile, rootKeyVariables } from "./settings.ts";
+import { credentialsFile } from "./settings.ts";
+import { rootKeyVariables } from "./shared-settings.ts";
 import { runTool } from "./tool.ts";
 
 /** A text as one word of a POSIX shell. */

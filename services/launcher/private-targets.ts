@@ -32,11 +32,12 @@ const settingsOf = (name: ProcessName): SettingsTable => installation.processes[
 
 /**
  * Whether a listener is not on loopback, or has a name there for callers elsewhere, as it has when another server
- * forwards to it.
+ * forwards to it, or such servers are named.
  */
 const isCalledFromElsewhere = (sources: ConfigSources): boolean => {
   const hosts = processNames.flatMap((name) => Object.values(listenAddresses(name, sources)).map(({ host }) => host));
   const gateway = loadConfig(installation, "gateway", { hosts: gatewaySettings.hosts }, sources);
+  if (gateway.trustedProxies.length > 0) return true;
   const { proxyUrl } = refactoringWorkspaceSettings;
   const workspace = loadConfig(installation, "refactoring-workspace", { proxyUrl }, sources);
   return ![...hosts, ...gateway.hosts, ...hostsOf(workspace.proxyUrl)].every(isOfThisMachine);

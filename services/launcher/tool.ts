@@ -2,7 +2,7 @@ import { ConfigError, loadConfig } from "../kit/config/config.ts";
 import type { SettingsOf } from "../kit/config/config.ts";
 import { answerAsked } from "../kit/config/usage.ts";
 import { startFailure } from "../kit/process/start-failure.ts";
-import type { sharedSettings } from "./settings.ts";
+import type { sharedSettings } from "./shared-settings.ts";
 import { installation } from "./settings.ts";
 
 /** A command next to the processes: it reads the shared settings, prints a text and ends. */

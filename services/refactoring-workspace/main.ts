@@ -25,7 +25,7 @@ await runService({
   issuers: { gateway: { anyCaller: true } },
   stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
-  open: async ({ config, store, clock, ids, log, accounts }) => {
+  open: async ({ config, store, clock, ids, log, accounts, trustedProxies }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,
       clock,
@@ -35,6 +35,7 @@ await runService({
       arnPrefix: { ...arnPrefixes[config.emit], region: config.region },
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,
+      trustedProxies,
       allowsPrivateTargets: config.privateTargets === "allow",
       privateAuthorities: new Map(
         Object.entries(config.privateAuthorities).map(([domain, authority]) => [

@@ -5,6 +5,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/err
 import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Address } from "../kit/config/config.ts";
+import { TrustedProxies } from "../kit/identity/trusted-proxies.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
@@ -52,6 +53,8 @@ export interface RefactoringWorkspaceOptions {
   /** The ARNs in answers begin with it. */
   readonly arnPrefix: ArnPrefix;
   readonly proxyListen: Address;
+  /** The proxies before the workspace's own that say who their clients are. Unset: none. */
+  readonly trustedProxies?: TrustedProxies;
   /** Base of the proxy URLs in answers; empty: the address on which the proxy listens. */
   readonly proxyUrl: string;
   /** Whether services may have private addresses. */
@@ -167,6 +170,7 @@ export const openRefactoringWorkspace = async (
     routes: proxiedApplications,
     upstreams,
     functions: functions.caller,
+    trustedProxies: options.trustedProxies ?? new TrustedProxies(),
     ids,
     log,
     limits: proxyLimits,

@@ -27,6 +27,7 @@ test.each([
   [{}, { gateway: { hosts: ["localhost", "s3.example.com"] } }, refuse, refuse, refuse],
   [{}, { refactoringWorkspace: { proxyUrl: "http://localhost:8081" } }, allow, allow, allow],
   [{}, { refactoringWorkspace: { proxyUrl: "https://shop.example.com" } }, refuse, refuse, refuse],
+  [{}, { trustedProxies: ["127.0.0.1"] }, refuse, refuse, refuse],
   [{ QUARTET_EVENT_BUS_PRIVATE_TARGETS: "refuse" }, {}, [], allow, allow],
   [{}, { gateway: { listen: "0.0.0.0:8080" }, refactoringWorkspace: { privateTargets: "allow" } }, refuse, [], refuse],
 ])("with variables %j and file %j", async (env, file, eventBus, workspace, gateway) => {

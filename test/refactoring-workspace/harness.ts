@@ -50,6 +50,7 @@ export interface HarnessOptions extends Partial<
     | "privateAuthorities"
     | "privateLinks"
     | "egressProxy"
+    | "trustedProxies"
     | "log"
   >
 > {

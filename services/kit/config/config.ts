@@ -23,6 +23,7 @@ export {
   formatAddress,
   integer,
   list,
+  networks,
   secret,
   text,
   texts,

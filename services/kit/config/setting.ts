@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import { parseJson } from "../json/parse-json.ts";
+import { parseNetwork } from "../network/networks.ts";
 
 /**
  * The settings of a process by name. Each is a schema with a default and a description of one sentence; with
@@ -49,6 +50,20 @@ export const list = (fallback: readonly string[], description: string) =>
   z
     .array(z.string())
     .default([...fallback])
+    .describe(description);
+
+/** Addresses and networks, which a flag or a variable separates by commas. */
+export const networks = (description: string) =>
+  z
+    .array(
+      z
+        .string()
+        .refine(
+          (given) => parseNetwork(given) !== undefined,
+          "must be an address or a network, for example 10.0.0.0/8",
+        ),
+    )
+    .default([])
     .describe(description);
 
 const endpoint = z

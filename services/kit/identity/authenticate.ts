@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
+
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import { parseArn } from "../arn/arn.ts";
@@ -5,16 +7,18 @@ import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { connectionFacts } from "./connection.ts";
 import type { Verifier } from "./tokens.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
 /**
  * Returns the caller of a method, or of a page for operators, by the request's `authorization` metadata and by the
- * connection of the call. Throws UnauthenticatedError.
+ * connection of the call with its headers. Throws UnauthenticatedError.
  */
 export type Authenticate = (
   authorization: string | undefined,
   method?: DescMethod,
   connection?: Connection,
+  headers?: IncomingHttpHeaders,
 ) => Promise<Caller>;
 
 /** Whom a process may name in the tokens that it signs. */
@@ -39,11 +43,11 @@ export type IssuerRights = Readonly<Record<string, IssuerRight>>;
 
 /**
  * Accepts `Bearer <token>` with a token that the verifier vouches for and whose issuer has the right to name its
- * caller; the scheme's case does not matter.
+ * caller; the scheme's case does not matter. `proxies`: those that say where clients call from. Unset: none.
  */
 export const bearerAuthenticate =
-  (verifier: Verifier, rights: IssuerRights): Authenticate =>
-  async (authorization, method, connection) => {
+  (verifier: Verifier, rights: IssuerRights, proxies?: TrustedProxies): Authenticate =>
+  async (authorization, method, connection, headers = {}) => {
     if (authorization === undefined || authorization === "") throw new UnauthenticatedError("missing");
     const space = authorization.indexOf(" ");
     if (space < 0 || authorization.slice(0, space).toLowerCase() !== "bearer")
@@ -51,17 +55,19 @@ export const bearerAuthenticate =
     const caller = await verifier.verify(authorization.slice(space + 1).trim());
     const right = Object.hasOwn(rights, caller.issuer) ? rights[caller.issuer] : undefined;
     if (!mayName(right, caller, method)) throw new UnauthenticatedError("untrusted");
-    return right?.isOfClients === true ? { ...caller, ...connectionFacts(connection), isTokenBorne: true } : caller;
+    if (right?.isOfClients !== true) return caller;
+    const facts = proxies?.readFacts(headers, connection) ?? connectionFacts(connection);
+    return { ...caller, ...facts, isTokenBorne: true };
   };
 
 /** Authenticates a call as the service of its method does, by that one's name in the contract. */
 export const authenticateByService =
   (ofServices: ReadonlyMap<string, Authenticate>): Authenticate =>
-  async (authorization, method, connection) => {
+  async (authorization, method, connection, headers) => {
     const authenticate = ofServices.get(method?.parent.typeName ?? "");
     // Whoever calls no service of these has no token for it.
     if (authenticate === undefined) throw new UnauthenticatedError("audience");
-    return authenticate(authorization, method, connection);
+    return authenticate(authorization, method, connection, headers);
   };
 
 const mayName = (right: IssuerRight | undefined, caller: Caller, method: DescMethod | undefined): boolean => {

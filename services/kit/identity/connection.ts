@@ -13,9 +13,12 @@ export const connectionOf = (request: IncomingMessage | Http2ServerRequest): Con
   request instanceof IncomingMessage ? request.socket : request.stream.session;
 
 /** What conditions of policies ask for of a connection: the address at its other end, and how it is encrypted. */
-export const connectionFacts = (
-  connection: Connection,
-): Pick<Caller, "sourceIp" | "isSecureTransport" | "tlsVersion"> => {
+export interface ConnectionFacts extends Pick<Caller, "sourceIp" | "tlsVersion"> {
+  readonly isSecureTransport: boolean;
+}
+
+/** The facts of a connection. */
+export const connectionFacts = (connection: Connection): ConnectionFacts => {
   const sourceIp = remoteAddressOf(connection);
   const isSecureTransport = (connection as Pick<TLSSocket, "encrypted"> | undefined)?.encrypted === true;
   const tlsVersion = isSecureTransport ? tlsVersionOf(connection) : undefined;

@@ -30,6 +30,7 @@ import { clientTokenRights } from "../identity/client-tokens.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
 import { createMinter, createVerifier } from "../identity/tokens.ts";
+import { TrustedProxies } from "../identity/trusted-proxies.ts";
 import type { KeyNames } from "../keyring/key-names.ts";
 import { openKeyNames } from "../keyring/keys-file.ts";
 import type { Ids } from "../ids/ids.ts";
@@ -66,6 +67,7 @@ interface SharedConfig extends TlsConfig, AuditConfig {
   readonly logLevel: string;
   readonly drainMs: number;
   readonly floodsPerMinuteMax: number;
+  readonly trustedProxies: readonly string[];
 }
 
 /** What a service's own dependencies are built from. */
@@ -85,6 +87,8 @@ interface Foundation<Config> {
   readonly accounts: Accounts;
   /** The encryption keys of the installation, as of now. */
   readonly keyNames: KeyNames;
+  /** The proxies that say where clients call from. */
+  readonly trustedProxies: TrustedProxies;
   /** The metrics that the process shows at `/metrics`. */
   readonly metrics: Metrics;
   /** Whether the disk is low, so that background work must not store anything either. */
@@ -249,6 +253,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const minter = createMinter({ keyPair, clock: systemClock });
     const followed = followGateway(shared.identityAddress, tls.client, minter, log);
     const accounts = followed === undefined ? declaredAccounts : joinAccounts(declaredAccounts, followed);
+    const trustedProxies = new TrustedProxies(shared.trustedProxies);
     const foundation = {
       config,
       directory,
@@ -260,6 +265,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       tls: tls.client,
       accounts,
       keyNames,
+      trustedProxies,
       metrics,
       isDiskLow: () => space.isLow,
     };
@@ -285,7 +291,8 @@ export const runService = async <S extends DescService, App, Shared extends Sett
           ? []
           : [backupService({ store, clock: systemClock, holdContent: opened.holdContent })]),
       ],
-      authenticate: authenticateFor(declared, keys, declaredAccounts, followed),
+      authenticate: authenticateFor(declared, keys, { accounts: declaredAccounts, followed, trustedProxies }),
+      trustedProxies,
       log,
       limits: { floodsPerMinuteMax: shared.floodsPerMinuteMax },
       metrics,
@@ -341,13 +348,21 @@ export const makeRoomForSocket = async (path: string): Promise<void> => {
 const authenticateFor = (
   declared: Pick<ServiceProcess<DescService, never, never, never>, "name" | "issuers">,
   publicKeys: string,
-  accounts: Accounts,
-  followed: FollowedAccounts | undefined,
+  {
+    accounts,
+    followed,
+    trustedProxies,
+  }: {
+    readonly accounts: Accounts;
+    readonly followed: FollowedAccounts | undefined;
+    readonly trustedProxies: TrustedProxies;
+  },
 ): Authenticate => {
   const findPolicies: FindPolicies = (digest, principalArn) =>
     accounts.findPolicies(digest) ?? followed?.findPolicies(digest, principalArn);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
-  return bearerAuthenticate(verifier, { ...declared.issuers, ...clientTokenRights, ...backupRights });
+  const rights = { ...declared.issuers, ...clientTokenRights, ...backupRights };
+  return bearerAuthenticate(verifier, rights, trustedProxies);
 };
 
 /**

@@ -158,7 +158,7 @@ export class Dispatcher {
     }
     if (this.#calls.size - this.#openQuestions.size - this.#openStreams > limits.concurrentCallsMax)
       throw tooManyCalls();
-    const caller = await this.authenticate(headers.authorization, call.route.method, connection);
+    const caller = await this.authenticate(headers, call.route.method, connection);
     const facts = readRequestFacts(headers);
     call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;
@@ -169,14 +169,14 @@ export class Dispatcher {
    * Throws UnauthenticatedError, and ProtocolError for a connection whose address was shut out.
    */
   async authenticate(
-    authorization: string | undefined,
+    headers: IncomingHttpHeaders,
     method: DescMethod | undefined,
     connection: Connection,
   ): Promise<Caller> {
     const { authenticate, peers } = this.#options;
     if (peers?.refuses(connection) === true) throw tooManyCalls();
     try {
-      const caller = await authenticate(authorization, method, connection);
+      const caller = await authenticate(headers.authorization, method, connection, headers);
       peers?.noteCaller(connection);
       return caller;
     } catch (error) {

@@ -39,6 +39,7 @@ interface Floods {
 export class FloodingPeers {
   readonly #floodsMax: number;
   readonly #clock: Clock;
+  readonly #isSpared: (address: string) => boolean;
   readonly #floods = growingCache<string, Floods>(addressesMax);
   /** Resets of each address since they were last a flood. */
   readonly #resets = growingCache<string, number>(addressesMax);
@@ -50,10 +51,14 @@ export class FloodingPeers {
   readonly #forgedTokens = new WeakMap<object, number>();
   readonly #onOut: (() => void)[] = [];
 
-  /** `floodsPerMinuteMax`: the floods of one address in a minute before it is shut out. */
-  constructor(floodsPerMinuteMax: number, clock: Clock) {
+  /**
+   * `floodsPerMinuteMax`: the floods of one address in a minute before it is shut out. `isSpared`: whether it never is,
+   * because it is that of a proxy, behind which everybody may be. Unset: none is spared.
+   */
+  constructor(floodsPerMinuteMax: number, clock: Clock, isSpared: (address: string) => boolean = () => false) {
     this.#floodsMax = floodsPerMinuteMax;
     this.#clock = clock;
+    this.#isSpared = isSpared;
   }
 
   /** Is called when an address has been shut out. */
@@ -63,7 +68,7 @@ export class FloodingPeers {
 
   /** The address has flooded: mostly a connection of it was dropped for that. */
   noteFlood(address: string | undefined): void {
-    if (address === undefined) return;
+    if (address === undefined || this.#isSpared(address)) return;
     const nowMs = this.#clock.now();
     const peer = peerNetwork(address);
     const known = this.#floods.get(peer);

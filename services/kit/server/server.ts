@@ -10,6 +10,7 @@ import { systemClock } from "../clock/clock.ts";
 import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import { connectionOf } from "../identity/connection.ts";
+import type { TrustedProxies } from "../identity/trusted-proxies.ts";
 import type { Logger } from "../log/log.ts";
 import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -59,6 +60,8 @@ export interface ServerOptions {
   readonly pages?: OperatorPages | undefined;
   /** Where decisions on calls are recorded. Unset: nowhere. */
   readonly audit?: AuditLog | undefined;
+  /** Proxies that are not shut out for floods, because everybody calls through them. Unset: none. */
+  readonly trustedProxies?: TrustedProxies | undefined;
   /** Callers that log their own calls; requests from them are logged at debug level only. Unset: none. */
   readonly loggingFrontEnds?: readonly string[];
 }
@@ -98,7 +101,12 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const health = createHealth(services.map(({ typeName }) => typeName));
   const bindings = [...options.services, health.binding, ...reflectionBindings([...services, health.binding.service])];
   const clock = options.clock ?? systemClock;
-  const peers = new FloodingPeers(limits.floodsPerMinuteMax, clock);
+  const { trustedProxies } = options;
+  const peers = new FloodingPeers(
+    limits.floodsPerMinuteMax,
+    clock,
+    (address) => trustedProxies?.includes(address) === true,
+  );
   const dispatcher = new Dispatcher({
     routes: routesOf(bindings),
     authenticate: options.authenticate,
@@ -150,7 +158,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     else if (isMetrics) void answerMetrics(options.metrics, response);
     else if (page !== undefined) {
       const authenticate = (token: string | undefined) =>
-        dispatcher.authenticate(token, undefined, connectionOf(request));
+        dispatcher.authenticate({ authorization: token }, undefined, connectionOf(request));
       void answerOperatorPage(page, authenticate, options.log, request, response);
     } else void router(request, response);
   };

@@ -1,3 +1,5 @@
+import type { ProxiedClient } from "./proxied-client.ts";
+
 /** Header fields of one message as received: name, value, name, value. */
 export type RawHeaders = readonly string[];
 
@@ -27,18 +29,6 @@ const rewritten = new Set([
 /** Fields that are kept even if `Connection` names them, because the message could not be read without them. */
 const framing = new Set(["content-length", "content-type", "content-encoding", "host"]);
 
-/** The facts about a forwarded request that its service receives. */
-export interface ForwardedFacts {
-  /** The Host header for the service. */
-  readonly host: string;
-  /** The address of the client. */
-  readonly clientAddress: string;
-  /** The Host header as the client sent it. */
-  readonly clientHost: string;
-  /** The port that received the request. */
-  readonly port: number;
-}
-
 /** The proxy's name in `Via`. */
 const viaName = "quartet";
 
@@ -49,19 +39,41 @@ export const proxyHopsMax = 8;
 export const countProxyHops = (via: string | undefined): number =>
   via === undefined ? 0 : via.split(",").filter((hop) => hop.trim().split(/\s+/)[1] === viaName).length;
 
-/** The request fields for the service: all end-to-end fields as received, then Host, Via and X-Forwarded-*. */
-export const requestHeaders = (raw: RawHeaders, facts: ForwardedFacts): string[] => {
+/** The request fields for a service of this host: all end-to-end fields as received, Host, Via and X-Forwarded-*. */
+export const requestHeaders = (raw: RawHeaders, host: string, client: ProxiedClient): string[] => {
   const kept = endToEnd(raw, (name) => rewritten.has(name));
-  const received = (wanted: string): string[] => {
-    const values: string[] = [];
-    for (let index = 0; index < raw.length; index += 2)
-      if (raw[index]?.toLowerCase() === wanted) values.push(raw[index + 1] as string);
-    return values;
-  };
-  kept.push("host", facts.host, "via", `1.1 ${viaName}`);
-  kept.push("x-forwarded-for", [...received("x-forwarded-for"), facts.clientAddress].join(", "));
-  kept.push("x-forwarded-host", facts.clientHost, "x-forwarded-port", String(facts.port), "x-forwarded-proto", "http");
+  kept.push("host", host, "via", `1.1 ${viaName}`);
+  for (const [name, value] of clientFields(raw, client)) kept.push(name.toLowerCase(), value);
   return kept;
+};
+
+/** The request fields for a function: all as received, and X-Forwarded-*. */
+export const functionHeaders = (raw: RawHeaders, client: ProxiedClient): string[] => {
+  const kept: string[] = [];
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    if (!name.toLowerCase().startsWith(clientPrefix) || !rewritten.has(name.toLowerCase()))
+      kept.push(name, raw[index + 1] as string);
+  }
+  return [...kept, ...clientFields(raw, client).flat()];
+};
+
+const clientPrefix = "x-forwarded-";
+
+/** What is said of the client. Its address follows those of the proxies before. */
+const clientFields = (
+  raw: RawHeaders,
+  { peerAddress, host, port, protocol }: ProxiedClient,
+): readonly (readonly [string, string])[] => {
+  const before: string[] = [];
+  for (let index = 0; index < raw.length; index += 2)
+    if (raw[index]?.toLowerCase() === "x-forwarded-for") before.push(raw[index + 1] as string);
+  return [
+    ["X-Forwarded-For", [...before, peerAddress].join(", ")],
+    ["X-Forwarded-Host", host],
+    ["X-Forwarded-Port", String(port)],
+    ["X-Forwarded-Proto", protocol],
+  ];
 };
 
 /** The response fields for the client: all end-to-end fields as received. */

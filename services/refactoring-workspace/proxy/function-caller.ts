@@ -8,7 +8,8 @@ import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
 import { sendBody, withoutStalls } from "./client-stall.ts";
 import { functionNameOf, functionPath, functionService } from "./function-api.ts";
 import { functionEvent, MalformedAnswerError, readFunctionAnswer } from "./function-event.ts";
-import { responseHeaders } from "./forwarded-headers.ts";
+import { functionHeaders, responseHeaders } from "./forwarded-headers.ts";
+import type { ProxiedClient } from "./proxied-client.ts";
 import { RefusedError, refusals } from "./refusal.ts";
 import type { RouteTarget } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
@@ -36,6 +37,7 @@ export interface FunctionExchange extends Routed {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  readonly client: ProxiedClient;
   readonly expectsContinue: boolean;
 }
 
@@ -79,7 +81,7 @@ export class FunctionCaller {
 
   /** The event of a request, whose body is held no longer than until it is made. */
   async #readEvent(exchange: FunctionExchange, hold: (bytes: number) => void): Promise<string> {
-    const { request, response, target, application } = exchange;
+    const { request, response, target, application, client } = exchange;
     if (exchange.expectsContinue) response.writeContinue();
     const body = await readWhole(
       withoutStalls(request.iterator({ destroyOnReturn: false }), this.#settings.stallMsMax),
@@ -96,8 +98,8 @@ export class FunctionCaller {
       segments: exchange.decoded,
       endsWithSlash: exchange.endsWithSlash,
       query: exchange.query,
-      headers: request.rawHeaders,
-      sourceIp: request.socket.remoteAddress ?? "",
+      headers: functionHeaders(request.rawHeaders, client),
+      sourceIp: client.address,
       protocol: `HTTP/${request.httpVersion}`,
       sourcePath: target.sourcePath,
       routeId: target.routeId,

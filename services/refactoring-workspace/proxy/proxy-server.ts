@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 
 import type { Address } from "../../kit/config/config.ts";
 import { formatAddress } from "../../kit/config/config.ts";
+import type { TrustedProxies } from "../../kit/identity/trusted-proxies.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import { connectionsFor } from "../../kit/process/descriptors.ts";
@@ -22,8 +23,9 @@ import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-header
 import type { FunctionCaller } from "./function-caller.ts";
 import type { ProxyRefusal } from "./refusal.ts";
 import { brokenRefusal, RefusedError, refusalBody, refusals, refuse, upstreamRefusal } from "./refusal.ts";
-import { checkHead, hostOf } from "./request-head.ts";
+import { checkHead } from "./request-head.ts";
 import { UnsafePathError } from "./request-path.ts";
+import { clientOf } from "./proxied-client.ts";
 import type { ProxiedApplications } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import { routeRequest, sentTarget } from "./routing.ts";
@@ -80,6 +82,8 @@ export interface ProxyOptions {
   readonly routes: ProxiedApplications;
   readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
+  /** The proxies before this one that say who their clients are. */
+  readonly trustedProxies: TrustedProxies;
   readonly ids: Ids;
   readonly log: Logger;
   readonly limits: ProxyLimits;
@@ -230,7 +234,8 @@ class Proxy {
 
   async #openTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): Promise<void> {
     this.#admit(request);
-    const giveBack = this.#tunnelShares.take(request.socket.remoteAddress ?? "");
+    const client = clientOf(request, this.#options.trustedProxies);
+    const giveBack = this.#tunnelShares.take(client.address);
     if (giveBack === undefined) throw new RefusedError(refusals.tunnelShare);
     socket.once("close", giveBack);
     const routed = await routeRequest(this.#options.routes, request);
@@ -245,7 +250,7 @@ class Proxy {
       origin: url.origin,
       connect,
       path: sentTarget(routed, url),
-      headers: this.#headers(request, url.host),
+      headers: requestHeaders(request.rawHeaders, url.host, client),
       answerTimeoutMs: this.#options.limits.upgradeTimeoutMs,
       onFailure: (error) => this.#logFailure(error, request, requestId),
     });
@@ -266,6 +271,7 @@ class Proxy {
     expectsContinue: boolean,
   ): Promise<void> | undefined {
     const { target, application } = routed;
+    const client = clientOf(request, this.#options.trustedProxies);
     if (target.kind === "function") {
       return this.#options.functions.call({
         ...routed,
@@ -274,24 +280,19 @@ class Proxy {
         request,
         response,
         requestId,
+        client,
         expectsContinue,
       });
     }
     const onFailure = (error: Error) => this.#logFailure(error, request, requestId);
     const path = sentTarget(routed, target.url);
-    const headers = this.#headers(request, target.url.host);
+    const headers = requestHeaders(request.rawHeaders, target.url.host, client);
     const stallMsMax = this.#options.limits.clientStallMs;
     const exchange = { request, response, requestId, expectsContinue, path, headers, stallMsMax, onFailure };
     const upstream = this.#options.upstreams.acquire(target.url.origin, target.privateLink);
     if (upstream instanceof Promise) return upstream.then((each) => forward(each, exchange));
     forward(upstream, exchange);
     return undefined;
-  }
-
-  #headers(request: IncomingMessage, host: string): string[] {
-    const { remoteAddress = "", localPort = 0 } = request.socket;
-    const clientHost = hostOf(request);
-    return requestHeaders(request.rawHeaders, { host, clientAddress: remoteAddress, clientHost, port: localPort });
   }
 
   #refusalOf(error: unknown, request: IncomingMessage, requestId: string): ProxyRefusal {

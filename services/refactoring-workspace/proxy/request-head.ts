@@ -1,9 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
+import { isHost } from "../../kit/network/host-form.ts";
 import { RefusedError, refusals } from "./refusal.ts";
-
-/** What a Host field may be (RFC 9110 section 7.2): a name, an IPv4 address or an IPv6 address in brackets; a port. */
-const hostForm = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d{0,5})?$/;
 
 /** The scheme and authority of a target in absolute form. */
 const absoluteForm = /^https?:\/\/([^/?#]*)/i;
@@ -18,7 +16,7 @@ export const checkHead = (request: IncomingMessage): void => {
   if (method === "TRACE" || method === "CONNECT") throw new RefusedError(refusals.method);
   const hosts = countHosts(request.rawHeaders);
   if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) throw new RefusedError(refusals.hosts);
-  if (!hostForm.test(hostOf(request))) throw new RefusedError(refusals.host);
+  if (!isHost(hostOf(request))) throw new RefusedError(refusals.host);
   const codings = headers["transfer-encoding"];
   if (codings !== undefined && httpVersionMinor === 0) throw new RefusedError(refusals.codingOfOld);
   // The platform removes the last coding, which is chunked, and would lose the name of any other.

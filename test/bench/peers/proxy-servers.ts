@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
 
 import { systemClock } from "../../../services/kit/clock/clock.ts";
+import { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
 import { defaultProxyLimits, startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
@@ -113,6 +114,7 @@ const startWorkspaceProxy = async (): Promise<string> => {
     listen: { host: "127.0.0.1", port: 0 },
     routes,
     upstreams,
+    trustedProxies: new TrustedProxies(),
     functions,
     ids: randomIds,
     log: silentLogger,

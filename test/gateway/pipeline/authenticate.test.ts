@@ -89,13 +89,27 @@ describe("the caller of a request on a connection that others have used", () => 
     ["of the first one again", of.near, ada!, { ...inHeader, signatureAgeMs: 9 }, {}, {}],
   ] as const)("is its own: %s", (_what, { socket, sourceIp }, caller, signature, headers, own) => {
     const received = { socket, headers } as unknown as IncomingMessage;
-    expect(withOrigin(caller, { request: received }, signature)).toEqual({
+    expect(withOrigin(caller, { request: received, forwarded: undefined }, signature)).toEqual({
       ...caller,
       sourceIp,
       ...unencrypted,
       ...signature,
       ...own,
     });
+  });
+
+  test("is what a trusted proxy says of each request", () => {
+    const received = { socket: near, headers: {} } as unknown as IncomingMessage;
+    const forwarded = [
+      { sourceIp: "198.51.100.1", isSecureTransport: true },
+      { sourceIp: "198.51.100.2", isSecureTransport: false },
+    ];
+    for (const each of forwarded)
+      expect(withOrigin(ada!, { request: received, forwarded: each }, inHeader)).toEqual({
+        ...ada,
+        ...each,
+        ...inHeader,
+      });
   });
 });
 

@@ -28,6 +28,7 @@ import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { clientTokenRights } from "../../../services/kit/identity/client-tokens.ts";
 import { createMinter, createVerifier, signToken } from "../../../services/kit/identity/tokens.ts";
+import { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -82,6 +83,7 @@ beforeAll(async () => {
     publicKeys,
     findPolicies,
     allowedOrigins: ["https://*.example.com"],
+    trustedProxies: new TrustedProxies(["127.0.0.1"]),
     clock: systemClock,
     log: silentLogger,
   });
@@ -137,6 +139,17 @@ describe.each(Object.keys(transports))("%s", (name) => {
     expect(seen).toEqual([
       { ...caller, issuer: "gateway", isTokenBorne: true, sourceIp: "127.0.0.1", isSecureTransport: false },
     ]);
+  });
+
+  test("tells the service what a trusted proxy says of a program with its token", async () => {
+    seen.splice(0);
+    const headers = {
+      authorization: `Bearer ${await clientToken(audience, alice)}`,
+      "x-forwarded-for": "192.0.2.9, 198.51.100.1",
+      "x-forwarded-proto": "https",
+    };
+    await clientOf().echo({ text: "" }, { headers });
+    expect(seen).toMatchObject([{ sourceIp: "198.51.100.1", isSecureTransport: true }]);
   });
 
   // who is named, the authorization, the end of the message

@@ -24,6 +24,7 @@ import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { serviceApi } from "../../../services/kit/contract/contract.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import type { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import type { Ids } from "../../../services/kit/ids/ids.ts";
 import type { Logger } from "../../../services/kit/log/log.ts";
 import type { Metrics } from "../../../services/kit/metrics/metrics.ts";
@@ -87,6 +88,7 @@ export interface FixtureParts {
   readonly health?: ServiceHealth;
   readonly originSources?: ReadonlyMap<string, OriginSource>;
   readonly versionTwo?: VersionTwoRule;
+  readonly trustedProxies?: TrustedProxies;
   readonly serverHeader?: "version" | "name" | "none";
   /** Unset: fixed ones. */
   readonly ids?: Ids;
@@ -138,6 +140,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     ...(parts.originSources === undefined ? {} : { originSources: parts.originSources }),
     versionTwo: parts.versionTwo,
+    ...(parts.trustedProxies && { trustedProxies: parts.trustedProxies }),
     hosts: ["localhost"],
     region: "us-east-1",
     brandWord: "svc",
@@ -158,6 +161,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
           minter,
           publicKeys: new Map([["gateway", keys.publicKey]]),
           allowedOrigins: [],
+          ...(parts.trustedProxies && { trustedProxies: parts.trustedProxies }),
           signing: gateway,
           clock,
           log: silentLogger,

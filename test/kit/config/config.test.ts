@@ -11,6 +11,7 @@ import {
   integer,
   list,
   loadConfig,
+  networks,
   printConfig,
   secret,
   text,
@@ -170,6 +171,31 @@ describe("loadConfig", () => {
 
   test("takes another process's variables without using them", () => {
     expect(load({ env: { QUARTET_GATEWAY_TIMEOUT_MS: "3" } })).not.toHaveProperty("timeoutMs");
+  });
+});
+
+describe("a setting of networks", () => {
+  const own = { trustedProxies: networks("Proxies.") };
+  const loadOwn = (given: string) =>
+    loadConfig(
+      { ...installation, shared: own },
+      "gateway",
+      {},
+      {
+        argv: [],
+        env: { QUARTET_TRUSTED_PROXIES: given },
+        directory,
+      },
+    );
+
+  test("takes addresses and networks", () => {
+    expect(loadOwn("192.0.2.7, fd00::/8")).toEqual({ trustedProxies: ["192.0.2.7", "fd00::/8"] });
+  });
+
+  test("refuses anything else by its place", () => {
+    expect(() => loadOwn("10.0.0.0/8,lb.example")).toThrow(
+      new ConfigError("QUARTET_TRUSTED_PROXIES[1] must be an address or a network, for example 10.0.0.0/8"),
+    );
   });
 });
 

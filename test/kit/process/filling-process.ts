@@ -6,7 +6,8 @@ import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { address, text } from "../../../services/kit/config/config.ts";
 import { runService } from "../../../services/kit/process/service-process.ts";
-import { sharedSettings, storageSettings } from "../../../services/launcher/settings.ts";
+import { storageSettings } from "../../../services/launcher/settings.ts";
+import { sharedSettings } from "../../../services/launcher/shared-settings.ts";
 import { createTestApp, testHandlers } from "../server/test-service.ts";
 import { events } from "../store/tables.ts";
 

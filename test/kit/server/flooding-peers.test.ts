@@ -33,6 +33,12 @@ test("an address is shut out by one flood more than it may have in a minute, and
   expect(peers.isOut("192.0.2.1")).toBe(false);
 });
 
+test("the address of a proxy, behind which everybody may be, is never shut out", () => {
+  const peers = new FloodingPeers(1, new FakeClock(), (address) => address === "192.0.2.1");
+  for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2"]) peers.noteFlood(address);
+  expect([peers.isOut("192.0.2.1"), peers.isOut("192.0.2.2")]).toEqual([false, true]);
+});
+
 test("floods that are more than a minute apart are not counted together", () => {
   const { clock, peers, flood } = start();
   flood("192.0.2.1", 2);

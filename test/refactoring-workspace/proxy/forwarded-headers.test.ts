@@ -2,11 +2,18 @@ import { describe, expect, test } from "vitest";
 
 import {
   countProxyHops,
+  functionHeaders,
   requestHeaders,
   responseHeaders,
 } from "../../../services/refactoring-workspace/proxy/forwarded-headers.ts";
 
-const facts = { host: "users.example", clientAddress: "192.0.2.7", clientHost: "shop.example:8081", port: 8081 };
+const client = {
+  address: "198.51.100.1",
+  peerAddress: "192.0.2.7",
+  host: "shop.example:8081",
+  port: 8081,
+  protocol: "http",
+} as const;
 const added = [
   "host",
   "users.example",
@@ -36,7 +43,7 @@ describe("requestHeaders", () => {
       "Cookie",
       "c",
     ];
-    expect(requestHeaders(came, facts)).toEqual([...came.slice(2), ...added]);
+    expect(requestHeaders(came, "users.example", client)).toEqual([...came.slice(2), ...added]);
   });
 
   test("drops the fields of the connection, and those that it names", () => {
@@ -64,17 +71,41 @@ describe("requestHeaders", () => {
       "Content-Length",
       "7",
     ];
-    expect(requestHeaders(came, facts)).toEqual(["Content-Length", "7", ...added]);
+    expect(requestHeaders(came, "users.example", client)).toEqual(["Content-Length", "7", ...added]);
   });
 
   test("appends to X-Forwarded-For and replaces the other X-Forwarded fields", () => {
     const came = ["X-Forwarded-For", "198.51.100.1", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "spoofed"];
-    expect(requestHeaders(came, facts)).toEqual([...added.slice(0, 5), "198.51.100.1, 192.0.2.7", ...added.slice(6)]);
+    expect(requestHeaders(came, "users.example", client)).toEqual([
+      ...added.slice(0, 5),
+      "198.51.100.1, 192.0.2.7",
+      ...added.slice(6),
+    ]);
   });
 
   test("keeps the Via of others", () => {
-    expect(requestHeaders(["Via", "1.1 other"], facts)).toEqual(["Via", "1.1 other", ...added]);
+    expect(requestHeaders(["Via", "1.1 other"], "users.example", client)).toEqual(["Via", "1.1 other", ...added]);
   });
+});
+
+test("functionHeaders keeps all fields as they came but what is said of the client", () => {
+  const came = ["Host", "a", "Connection", "close", "X-Forwarded-For", "198.51.100.1", "x-forwarded-proto", "https"];
+  expect(functionHeaders([...came, "X-Forwarded-Prefix", "/p"], client)).toEqual([
+    "Host",
+    "a",
+    "Connection",
+    "close",
+    "X-Forwarded-Prefix",
+    "/p",
+    "X-Forwarded-For",
+    "198.51.100.1, 192.0.2.7",
+    "X-Forwarded-Host",
+    "shop.example:8081",
+    "X-Forwarded-Port",
+    "8081",
+    "X-Forwarded-Proto",
+    "http",
+  ]);
 });
 
 test("responseHeaders keeps end-to-end fields and drops those of the connection", () => {
