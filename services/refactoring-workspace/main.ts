@@ -25,7 +25,7 @@ await runService({
   issuers: { gateway: { anyCaller: true } },
   stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
-  open: async ({ config, store, clock, ids, log, accounts, trustedProxies }) => {
+  open: async ({ config, store, clock, ids, log, accounts, trustedProxies, metrics }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,
       clock,
@@ -36,6 +36,7 @@ await runService({
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,
       trustedProxies,
+      metrics,
       allowsPrivateTargets: config.privateTargets === "allow",
       privateAuthorities: new Map(
         Object.entries(config.privateAuthorities).map(([domain, authority]) => [

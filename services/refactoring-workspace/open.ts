@@ -14,6 +14,7 @@ import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { systemLookup } from "../kit/network/fair-lookup.ts";
 import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
 import { ServiceClient } from "../kit/outgoing/service-client.ts";
+import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
@@ -30,9 +31,12 @@ import { FunctionApi } from "./proxy/function-api.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
 import { directNetwork, ServiceNetwork } from "./proxy/service-network.ts";
 import { announceApplications, readPlan } from "./proxy/plans.ts";
-import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
-import { defaultProxyLimits, startProxy } from "./proxy/proxy-server.ts";
+import type { ProxyLimits } from "./proxy/proxy-limits.ts";
+import { defaultProxyLimits } from "./proxy/proxy-limits.ts";
+import type { RunningProxy } from "./proxy/proxy-server.ts";
+import { startProxy } from "./proxy/proxy-server.ts";
 import { ProxiedApplications } from "./proxy/proxied-applications.ts";
+import { ProxiedRequests } from "./proxy/proxied-requests.ts";
 import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
@@ -75,6 +79,8 @@ export interface RefactoringWorkspaceOptions {
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
   /** Provisions the network around applications. Unset: the fabric of one machine, which has only names. */
   readonly fabric?: Fabric;
+  /** Receives the metrics of the proxy. Unset: nothing is counted. */
+  readonly metrics?: Metrics;
   readonly proxyLimits?: Partial<ProxyLimits>;
   readonly upstreamLimits?: Partial<UpstreamLimits>;
   readonly healthLimits?: Partial<HealthLimits>;
@@ -171,10 +177,12 @@ export const openRefactoringWorkspace = async (
     upstreams,
     functions: functions.caller,
     trustedProxies: options.trustedProxies ?? new TrustedProxies(),
+    requests: new ProxiedRequests(log, options.metrics),
     ids,
     log,
     limits: proxyLimits,
   });
+  if (options.metrics !== undefined) proxyMetrics(options.metrics, proxy);
   jobs.start();
   const stopSweep = runPeriodically({
     clock,
@@ -207,6 +215,21 @@ export const openRefactoringWorkspace = async (
       await Promise.all([upstreams.close(), functions.close()]);
     },
   };
+};
+
+const proxyMetrics = (metrics: Metrics, proxy: Pick<RunningProxy, "stats">): void => {
+  metrics.add({
+    name: "proxied_in_flight",
+    help: "Requests for applications, and their tunnels, that are under way.",
+    type: "gauge",
+    read: () => [{ labels: {}, value: proxy.stats().running }],
+  });
+  metrics.add({
+    name: "proxied_tunnels",
+    help: "Tunnels to services that are open.",
+    type: "gauge",
+    read: () => [{ labels: {}, value: proxy.stats().tunnels }],
+  });
 };
 
 /** The ways to functions: the API with their policies, and the calls of the proxy. */

@@ -51,7 +51,7 @@ describe("every metric that is named is one that a running system shows:", () =>
     );
     const known = new Set([...ofPrometheus, ...pages.flatMap(seriesOf)]);
     const [alerts, dashboard] = [await expressionsOfAlerts(), await expressionsOfDashboard()];
-    expect([alerts.length, dashboard.length]).toEqual([12, 26]);
+    expect([alerts.length, dashboard.length]).toEqual([13, 29]);
     for (const expression of [...alerts, ...dashboard]) {
       const names = metricsIn(expression);
       const unknown = names.filter((name) => !known.has(name));
@@ -64,6 +64,6 @@ describe("every metric that is named is one that a running system shows:", () =>
 
 test("each alert has a severity, a summary and a description", async () => {
   const rules = (await readFile(join(deploy, "prometheus/alerts.yaml"), "utf8")).split("- alert: ").slice(1);
-  expect(rules).toHaveLength(12);
+  expect(rules).toHaveLength(13);
   for (const rule of rules) expect(rule).toMatch(/severity: (critical|warning)[\s\S]*summary: [\s\S]*description: /);
 });

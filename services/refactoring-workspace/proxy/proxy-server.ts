@@ -25,56 +25,16 @@ import type { ProxyRefusal } from "./refusal.ts";
 import { brokenRefusal, RefusedError, refusalBody, refusals, refuse, upstreamRefusal } from "./refusal.ts";
 import { checkHead } from "./request-head.ts";
 import { UnsafePathError } from "./request-path.ts";
+import type { ProxyLimits } from "./proxy-limits.ts";
+import type { ProxiedClient } from "./proxied-client.ts";
 import { clientOf } from "./proxied-client.ts";
+import type { EndedRequest, ProxiedRequests } from "./proxied-requests.ts";
 import type { ProxiedApplications } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import { routeRequest, sentTarget } from "./routing.ts";
 import { endWithRefusal, tunnel } from "./tunnel.ts";
 import { certificateProblemOf } from "./trusted-authorities.ts";
 import type { Upstreams } from "./upstreams.ts";
-
-/** Limits of the proxy's port. Times are milliseconds. */
-export interface ProxyLimits {
-  /** Connections of clients; further ones are closed at once. */
-  readonly connectionsMax: number;
-  /** Requests and tunnels at the same time; further ones get 503. */
-  readonly requestsMax: number;
-  /** Requests of one connection at the same time; the connection is not read while more wait. */
-  readonly requestsPerConnectionMax: number;
-  /** Pipelined requests that wait for earlier ones of their connections, all connections together. */
-  readonly requestsWaitingMax: number;
-  /** Bytes of a request's header; a longer one gets 431. */
-  readonly headerBytesMax: number;
-  /** Longest time until a request's header has arrived. There is no limit for its whole body. */
-  readonly headerTimeoutMs: number;
-  /** How long a client may send nothing of a body that is waited for, and read nothing of an answer. */
-  readonly clientStallMs: number;
-  /** How long an idle connection stays open. */
-  readonly keepAliveMs: number;
-  /** Longest wait for the answer to an upgrade. */
-  readonly upgradeTimeoutMs: number;
-  /** Bytes of bodies for and of functions that are in memory; requests whose bodies need more get 503. */
-  readonly functionBytesMax: number;
-  /** Calls of functions of one application at the same time; further ones get 503. */
-  readonly functionCallsMax: number;
-  /** Longest time of one call of a function. */
-  readonly functionCallMs: number;
-}
-
-export const defaultProxyLimits: ProxyLimits = {
-  connectionsMax: 10_000,
-  requestsMax: 10_000,
-  requestsPerConnectionMax: 8,
-  requestsWaitingMax: 10_000,
-  headerBytesMax: 64 * 1024,
-  headerTimeoutMs: 30_000,
-  clientStallMs: 60_000,
-  keepAliveMs: 60_000,
-  upgradeTimeoutMs: 60_000,
-  functionBytesMax: 256 * 1024 * 1024,
-  functionCallsMax: 128,
-  functionCallMs: 120_000,
-};
 
 /** The dependencies of the proxy. */
 export interface ProxyOptions {
@@ -84,6 +44,8 @@ export interface ProxyOptions {
   readonly functions: FunctionCaller;
   /** The proxies before this one that say who their clients are. */
   readonly trustedProxies: TrustedProxies;
+  /** Told of each request that has ended. */
+  readonly requests: Pick<ProxiedRequests, "note">;
   readonly ids: Ids;
   readonly log: Logger;
   readonly limits: ProxyLimits;
@@ -96,6 +58,8 @@ export interface RunningProxy {
   readonly port: number;
   /** Closes connections from addresses that are shut out, from now on. */
   refuseFlooders(peers: RunningServer["peers"]): void;
+  /** Requests and tunnels that are under way, and how many of them are tunnels. */
+  stats(): { readonly running: number; readonly tunnels: number };
   /** Accepts no more requests, waits for running ones up to the time (milliseconds; unset: 0), then cuts the rest. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -148,6 +112,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     url: `http://${formatAddress({ host: options.listen.host, port })}`,
     port,
     refuseFlooders: (peers) => refuseFlooders(server, places, peers),
+    stats: () => ({ running: proxy.running, tunnels: proxy.tunnels }),
     stop: async (graceMs = 0) => {
       proxy.isStopping = true;
       if (server.listening) await closeServer(server, proxy, graceMs);
@@ -173,6 +138,17 @@ const closeServer = async (server: Server, proxy: Proxy, graceMs: number): Promi
 /** How often a server that is stopping closes connections whose last answer was sent. */
 const sweepMs = 20;
 
+/** One request on its way through the proxy. */
+interface Proxied {
+  readonly request: IncomingMessage;
+  readonly client: ProxiedClient;
+  readonly requestId: string;
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+  /** Undefined: its route is not found yet. */
+  routed: Routed | undefined;
+}
+
 class Proxy {
   isStopping = false;
   readonly #options: ProxyOptions;
@@ -187,22 +163,49 @@ class Proxy {
     this.#tunnelShares = new AddressShares(Math.min(requestsMax, connectionsFor(connectionsMax)));
   }
 
+  /** Requests and tunnels that are under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  get tunnels(): number {
+    return this.#tunnels.size;
+  }
+
   /** Answers one request; never throws. */
   serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     this.#running += 1;
-    response.once("close", () => (this.#running -= 1));
+    const proxied = this.#begin(request);
+    response.once("close", () => {
+      this.#running -= 1;
+      const status = response.headersSent ? response.statusCode : undefined;
+      this.#end(proxied, { status, isCut: response.headersSent && !response.writableFinished, isTunnel: false });
+    });
     response.on("error", () => response.destroy());
-    const requestId = this.#options.ids.uuid();
-    const fail = (error: unknown) => refuse(response, this.#refusalOf(error, request, requestId), requestId);
+    const fail = (error: unknown) => refuse(response, this.#refusalOf(error, proxied), proxied.requestId);
     try {
       this.#admit(request);
       const routed = routeRequest(this.#options.routes, request);
       if (routed instanceof Promise)
-        routed.then((each) => this.#send(each, request, response, requestId, expectsContinue)).catch(fail);
-      else this.#send(routed, request, response, requestId, expectsContinue)?.catch(fail);
+        routed.then((each) => this.#send(each, proxied, response, expectsContinue)).catch(fail);
+      else this.#send(routed, proxied, response, expectsContinue)?.catch(fail);
     } catch (error) {
       fail(error);
     }
+  }
+
+  #begin(request: IncomingMessage): Proxied {
+    const client = clientOf(request, this.#options.trustedProxies);
+    return { request, client, requestId: this.#options.ids.uuid(), startedMs: performance.now(), routed: undefined };
+  }
+
+  #end(
+    { request, client, requestId, startedMs, routed }: Proxied,
+    end: Pick<EndedRequest, "status" | "isCut" | "isTunnel">,
+  ): void {
+    const { method = "", url: target = "" } = request;
+    const ms = performance.now() - startedMs;
+    this.#options.requests.note({ requestId, method, target, client, routed, ms, ...end });
   }
 
   /** The refusal of bytes that are no request. */
@@ -214,31 +217,37 @@ class Proxy {
 
   /** Connects the client with the service of the request's route; never throws. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const requestId = this.#options.ids.uuid();
     this.#running += 1;
     this.#tunnels.add(socket);
+    const proxied = this.#begin(request);
+    let status: number | undefined;
+    const noteStatus = (answered: number) => (status = answered);
     socket.once("close", () => {
       this.#running -= 1;
       this.#tunnels.delete(socket);
+      this.#end(proxied, { status, isCut: false, isTunnel: status === 101 });
     });
     // The tunnel handles errors once it is open; until then an error only ends the socket.
     socket.on("error", () => socket.destroy());
-    this.#openTunnel(request, socket, head, requestId).catch((error: unknown) =>
-      endWithRefusal(socket, this.#refusalOf(error, request, requestId), requestId),
-    );
+    this.#openTunnel(proxied, socket, head, noteStatus).catch((error: unknown) => {
+      const refusal = this.#refusalOf(error, proxied);
+      noteStatus(refusal.status);
+      endWithRefusal(socket, refusal, proxied.requestId);
+    });
   }
 
   cutTunnels(): void {
     for (const socket of this.#tunnels) socket.destroy();
   }
 
-  async #openTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): Promise<void> {
+  async #openTunnel(proxied: Proxied, socket: Duplex, head: Buffer, onStatus: (status: number) => void): Promise<void> {
+    const { request, client, requestId } = proxied;
     this.#admit(request);
-    const client = clientOf(request, this.#options.trustedProxies);
     const giveBack = this.#tunnelShares.take(client.address);
     if (giveBack === undefined) throw new RefusedError(refusals.tunnelShare);
     socket.once("close", giveBack);
     const routed = await routeRequest(this.#options.routes, request);
+    proxied.routed = routed;
     if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
     const { url, privateLink } = routed.target;
     const { connect } = await this.#options.upstreams.acquire(url.origin, privateLink);
@@ -252,7 +261,8 @@ class Proxy {
       path: sentTarget(routed, url),
       headers: requestHeaders(request.rawHeaders, url.host, client),
       answerTimeoutMs: this.#options.limits.upgradeTimeoutMs,
-      onFailure: (error) => this.#logFailure(error, request, requestId),
+      onStatus,
+      onFailure: (error) => this.#logFailure(error, proxied),
     });
   }
 
@@ -265,13 +275,13 @@ class Proxy {
 
   #send(
     routed: Routed,
-    request: IncomingMessage,
+    proxied: Proxied,
     response: ServerResponse,
-    requestId: string,
     expectsContinue: boolean,
   ): Promise<void> | undefined {
+    proxied.routed = routed;
     const { target, application } = routed;
-    const client = clientOf(request, this.#options.trustedProxies);
+    const { request, client, requestId } = proxied;
     if (target.kind === "function") {
       return this.#options.functions.call({
         ...routed,
@@ -284,7 +294,7 @@ class Proxy {
         expectsContinue,
       });
     }
-    const onFailure = (error: Error) => this.#logFailure(error, request, requestId);
+    const onFailure = (error: Error) => this.#logFailure(error, proxied);
     const path = sentTarget(routed, target.url);
     const headers = requestHeaders(request.rawHeaders, target.url.host, client);
     const stallMsMax = this.#options.limits.clientStallMs;
@@ -295,16 +305,21 @@ class Proxy {
     return undefined;
   }
 
-  #refusalOf(error: unknown, request: IncomingMessage, requestId: string): ProxyRefusal {
+  #refusalOf(error: unknown, proxied: Proxied): ProxyRefusal {
     if (error instanceof RefusedError) return error.refusal;
     if (error instanceof ClientStalledError) return refusals.clientStalled;
     if (error instanceof UnsafePathError) return { status: 400, message: `The request is refused: ${error.message}.` };
-    this.#logFailure(error, request, requestId);
+    this.#logFailure(error, proxied);
     return isNetworkError(error) ? upstreamRefusal(error) : refusals.internal;
   }
 
-  #logFailure(error: unknown, request: IncomingMessage, requestId: string): void {
-    this.#options.log.warn({ err: error, requestId, method: request.method }, "a proxied request failed");
+  #logFailure(error: unknown, { request, requestId, routed }: Proxied): void {
+    const { applicationId: application } = routed?.application ?? {};
+    const { routeId: route, serviceId: service } = routed?.target ?? {};
+    this.#options.log.warn(
+      { err: error, requestId, method: request.method, application, route, service },
+      "a proxied request failed",
+    );
   }
 }
 

@@ -23,6 +23,8 @@ export interface Upgrade {
   readonly path: string;
   readonly headers: readonly string[];
   readonly answerTimeoutMs: number;
+  /** Called with the status of the answer that the client gets. */
+  readonly onStatus: (status: number) => void;
   readonly onFailure: (error: Error) => void;
 }
 
@@ -50,9 +52,12 @@ export const tunnel = (upgrade: Upgrade): void => {
   outgoing.once("error", (error) => {
     if (socket.destroyed) return;
     upgrade.onFailure(error);
-    endWithRefusal(socket, upstreamRefusal(error), requestId);
+    const refusal = upstreamRefusal(error);
+    upgrade.onStatus(refusal.status);
+    endWithRefusal(socket, refusal, requestId);
   });
   outgoing.once("upgrade", (answer, upstream, upstreamHead) => {
+    upgrade.onStatus(101);
     upstream.setTimeout(0);
     const switched = ["connection", "Upgrade", "upgrade", answer.headers.upgrade ?? ""];
     socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), ...switched]));
@@ -62,6 +67,7 @@ export const tunnel = (upgrade: Upgrade): void => {
     join(upstream, socket);
   });
   outgoing.once("response", (answer) => {
+    upgrade.onStatus(answer.statusCode ?? 0);
     // The length of the body may be unknown, so the body ends with the connection.
     socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), "connection", "close"]));
     pipeline(answer, socket, () => socket.destroy());

@@ -10,7 +10,9 @@ import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
-import { defaultProxyLimits, startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
+import { defaultProxyLimits } from "../../../services/refactoring-workspace/proxy/proxy-limits.ts";
+import { startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
+import { ProxiedRequests } from "../../../services/refactoring-workspace/proxy/proxied-requests.ts";
 import { ProxiedApplications } from "../../../services/refactoring-workspace/proxy/proxied-applications.ts";
 import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
@@ -114,6 +116,7 @@ const startWorkspaceProxy = async (): Promise<string> => {
     listen: { host: "127.0.0.1", port: 0 },
     routes,
     upstreams,
+    requests: new ProxiedRequests(silentLogger, undefined),
     trustedProxies: new TrustedProxies(),
     functions,
     ids: randomIds,
