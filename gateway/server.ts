@@ -1,6 +1,5 @@
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, ListenOptions as NetListenOptions } from "node:net";
 
 import type { Address } from "../services/kit/config/config.ts";
@@ -13,7 +12,7 @@ import { boundConnections, refuseFlooders } from "../services/kit/server/connect
 import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
-import { contextOptions } from "../services/kit/tls/server-tls.ts";
+import { createHttpServer } from "../services/kit/tls/http-server.ts";
 import type { Gateway } from "./gateway.ts";
 import { answer } from "./pipeline/pipeline.ts";
 import type { RpcEndpoint } from "./rpc/rpc-endpoint.ts";
@@ -77,7 +76,7 @@ const createMainServer = (
   { serverName, rpc }: { readonly serverName: string | undefined; readonly rpc: ListenOptions["rpc"] },
 ): Server => {
   const { limits } = gateway;
-  const server = certified(certificate, {
+  const server = createHttpServer(certificate, {
     keepAlive: true,
     noDelay: true,
     keepAliveTimeout: limits.idleTimeoutMs,
@@ -129,20 +128,6 @@ const createMainServer = (
 
 /** How often connections are looked at whose headers take too long; one that sends nothing is among them. */
 const connectionsCheckMs = 5_000;
-
-/** A server of HTTP, or of HTTPS. A renewed certificate counts from the next connection on. */
-const certified = (source: TlsSource | undefined, options: ServerOptions): Server => {
-  if (source === undefined) return createServer(options);
-  let known = source.current();
-  const handshake = { ALPNProtocols: ["http/1.1"], handshakeTimeout: options.headersTimeout };
-  const server = createHttpsServer({ ...options, ...contextOptions(known), ...handshake });
-  server.prependListener("connection", () => {
-    const material = source.current();
-    if (material !== known) server.setSecureContext(contextOptions(material));
-    known = material;
-  });
-  return server;
-};
 
 interface AdminPage {
   readonly status: number;

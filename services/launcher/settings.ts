@@ -127,6 +127,8 @@ export const refactoringWorkspaceSettings = {
   ...serviceSettings("refactoring-workspace"),
   ...storageSettings,
   proxyListen: address(defaultAddress("refactoring-workspace", "proxy"), "Where applications' traffic is received."),
+  proxyCertificate: text("", "PEM file of the certificate for HTTPS on proxyListen; empty: plain HTTP."),
+  proxyCertificateKey: text("", "PEM file of the key of that certificate."),
   proxyUrl: text("", "Base of the proxy URLs in responses; empty: made from proxyListen."),
   privateTargets: privateTargets("applications' services may have private addresses"),
   ...workspaceTargetSettings,

@@ -1,6 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { jobTables } from "../kit/jobs/job-tables.ts";
+import { warnIfExposed } from "../kit/process/process-tls.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { openTlsFiles } from "../kit/tls/tls-files.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
@@ -26,6 +27,10 @@ await runService({
   stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
   open: async ({ config, store, clock, ids, log, accounts, trustedProxies, metrics }) => {
+    const { proxyCertificate: certificate, proxyCertificateKey: key } = config;
+    const isSecure = certificate !== "" || key !== "";
+    const proxyCertificate = isSecure ? openTlsFiles({ certificate, key, authority: "" }, clock, log) : undefined;
+    warnIfExposed(config.proxyListen, proxyCertificate && { source: proxyCertificate }, log);
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,
       clock,
@@ -34,6 +39,7 @@ await runService({
       accounts,
       arnPrefix: { ...arnPrefixes[config.emit], region: config.region },
       proxyListen: config.proxyListen,
+      proxyCertificate,
       proxyUrl: config.proxyUrl,
       trustedProxies,
       metrics,

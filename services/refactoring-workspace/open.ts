@@ -57,6 +57,8 @@ export interface RefactoringWorkspaceOptions {
   /** The ARNs in answers begin with it. */
   readonly arnPrefix: ArnPrefix;
   readonly proxyListen: Address;
+  /** The certificate of the proxy's port. Unset: it serves plain HTTP. */
+  readonly proxyCertificate?: TlsSource | undefined;
   /** The proxies before the workspace's own that say who their clients are. Unset: none. */
   readonly trustedProxies?: TrustedProxies;
   /** Base of the proxy URLs in answers; empty: the address on which the proxy listens. */
@@ -173,6 +175,7 @@ export const openRefactoringWorkspace = async (
   await announceApplications(proxiedApplications, { store, findPrivateLink, log });
   const proxy = await startProxy({
     listen: options.proxyListen,
+    certificate: options.proxyCertificate,
     routes: proxiedApplications,
     upstreams,
     functions: functions.caller,

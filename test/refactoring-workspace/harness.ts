@@ -51,6 +51,7 @@ export interface HarnessOptions extends Partial<
     | "privateLinks"
     | "egressProxy"
     | "trustedProxies"
+    | "proxyCertificate"
     | "metrics"
     | "log"
   >

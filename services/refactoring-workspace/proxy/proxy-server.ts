@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -17,6 +16,8 @@ import { boundConnections, refuseFlooders } from "../../kit/server/connection-pl
 import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
 import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
+import { createHttpServer } from "../../kit/tls/http-server.ts";
+import type { TlsSource } from "../../kit/tls/tls-files.ts";
 import { ClientStalledError } from "./client-stall.ts";
 import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
@@ -39,6 +40,8 @@ import type { Upstreams } from "./upstreams.ts";
 /** The dependencies of the proxy. */
 export interface ProxyOptions {
   readonly listen: Address;
+  /** The certificate of the port. Undefined: it serves plain HTTP. */
+  readonly certificate: TlsSource | undefined;
   readonly routes: ProxiedApplications;
   readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
@@ -69,9 +72,9 @@ export interface RunningProxy {
  * `/<stage>` on hosts whose first label is its id.
  */
 export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> => {
-  const { limits } = options;
+  const { limits, certificate } = options;
   const proxy = new Proxy(options);
-  const server = createServer({
+  const server = createHttpServer(certificate, {
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: 0,
@@ -109,7 +112,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${formatAddress({ host: options.listen.host, port })}`,
+    url: `${certificate === undefined ? "http" : "https"}://${formatAddress({ host: options.listen.host, port })}`,
     port,
     refuseFlooders: (peers) => refuseFlooders(server, places, peers),
     stats: () => ({ running: proxy.running, tunnels: proxy.tunnels }),

@@ -114,6 +114,7 @@ const startWorkspaceProxy = async (): Promise<string> => {
   });
   const proxy = await startProxy({
     listen: { host: "127.0.0.1", port: 0 },
+    certificate: undefined,
     routes,
     upstreams,
     requests: new ProxiedRequests(silentLogger, undefined),
