@@ -23,7 +23,7 @@ const clientGoneStatus = 499;
  * is in neither of the first two, because it holds signatures, tokens and the members of requests.
  */
 export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: RequestProgress): void => {
-  const { request, response, requestId, work } = exchange;
+  const { request, response, requestId, work, forwarded } = exchange;
   const { identity, caller, bound, startedMs } = progress;
   const ms = performance.now() - startedMs;
   const status = response.headersSent ? response.statusCode : clientGoneStatus;
@@ -49,6 +49,7 @@ export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: Re
     isCut: isCut ? true : undefined,
     ms: Math.round(ms * 100) / 100,
     account: caller?.accountId,
+    client: forwarded?.sourceIp ?? request.socket.remoteAddress,
     requestId,
     trace_id: work.trace.traceId,
   });

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 
 import { TrustedProxies } from "../../services/kit/identity/trusted-proxies.ts";
+import { capturingLogger } from "../support/capturing-logger.ts";
+import { eventually } from "../support/eventually.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
 import { send } from "./support/signing-client.ts";
@@ -38,6 +40,16 @@ test.each([
     expect(fixture.received.map(({ caller }) => caller)).toMatchObject([at, at, at]);
   },
 );
+
+test("the line of a request in the log has the address of its client", async () => {
+  const { log, lines } = capturingLogger("info");
+  const trustedProxies = new TrustedProxies(["127.0.0.1"]);
+  const fixture = await startFixture({}, { log, trustedProxies });
+  onTestFinished(() => fixture.stop());
+  await send(fixture.url, { method: "GET", target: "/", headers: said }, said);
+  await eventually(() => lines.some(({ msg }) => msg === "request"), "the request is logged");
+  expect(lines.find(({ msg }) => msg === "request")).toMatchObject({ client: "198.51.100.1" });
+});
 
 test("each request of a connection is its own client's", async () => {
   const fixture = await start(["127.0.0.1"]);

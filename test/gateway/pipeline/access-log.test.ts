@@ -44,6 +44,7 @@ describe("a request", () => {
       status: 200,
       ms: expect.any(Number),
       account: "000000000000",
+      client: "127.0.0.1",
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
       msg: "request",
