@@ -1,7 +1,7 @@
 import type { ObjectTypeField, ObjectTypeKeys } from "../../../gen/quartet/customerprofile/v1/object_type_pb.ts";
 import { limits } from "../limits.ts";
 import type { Comparison } from "./normalization.ts";
-import type { JsonValue } from "./object-source.ts";
+import type { JsonValue } from "./source-value.ts";
 import { readSource } from "./object-source.ts";
 import { targetPath } from "./object-target.ts";
 import type { ProfileValues } from "./profile-values.ts";

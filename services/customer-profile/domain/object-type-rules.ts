@@ -1,7 +1,7 @@
 import { limits } from "../limits.ts";
 import type { ObjectMapping } from "./object-mapping.ts";
 import { fieldNamesOf } from "./object-mapping.ts";
-import { isReadableSource } from "./object-source.ts";
+import { isReadableSource, isTemplate } from "./object-source.ts";
 import { isKnownTarget } from "./object-target.ts";
 import { profileIdKeyName } from "./search-key.ts";
 
@@ -36,9 +36,13 @@ const findSizeProblem = ({ fields, keys }: ObjectMapping): string | undefined =>
 };
 
 const findFieldProblem = ({ fields }: ObjectMapping): string | undefined => {
+  let templateCharacters = 0;
   for (const [name, { source, target }] of Object.entries(fields)) {
+    if (source !== undefined && isTemplate(source)) templateCharacters += source.length;
+    if (templateCharacters > limits.templateCharactersMax)
+      return `its sources with conditions and loops have more than ${limits.templateCharactersMax} characters`;
     if (source !== undefined && !isReadableSource(source))
-      return `the source of field ${name} is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it`;
+      return `the source of field ${name} is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it`;
     if (target !== undefined && !isKnownTarget(target))
       return `the target of field ${name} is not a field of a profile`;
   }

@@ -6,7 +6,7 @@ import type { Transaction } from "../../kit/store/transaction.ts";
 import { idBytes } from "../domain/identifier.ts";
 import type { MappedObject } from "../domain/object-mapping.ts";
 import { mapObject } from "../domain/object-mapping.ts";
-import type { JsonValue } from "../domain/object-source.ts";
+import type { JsonValue } from "../domain/source-value.ts";
 import { parseObject } from "../domain/object-source.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
 import { implicitType } from "../domain/object-type-definition.ts";

@@ -34,6 +34,9 @@ describe("a source", () => {
     ["_source.list.length", undefined],
     ["{{_source.a.b}} #{{ _source.a.n }}", "Ann #7.50"],
     ["{{_source.a.none}} {{_source.x}}", undefined],
+    ["{{#if _source.a.t}}person{{else}}firm{{/if}}", "person"],
+    ["{{#if _source.a.none}}person{{/if}} ", undefined],
+    ["{{#each _source.list}}{{c}}{{/each}}", "first"],
   ])("%s reads %s", (source, expected) => {
     expect(readSource(source, object ?? {}, { left: Infinity })).toBe(expected);
   });
@@ -46,7 +49,9 @@ describe("a source", () => {
     ["_source.", false],
     ["a.b", false],
     ["constant", false],
-    ["{{#if _source.a}}x{{/if}}", false],
+    ["{{_source.(a)}}", true],
+    ["{{#if _source.a}}x{{/if}}", true],
+    ["{{#if _source.a}}x", false],
     ["{{_source.a}} {{other}}", false],
   ])("%s can be read: %s", (source, expected) => {
     expect(isReadableSource(source)).toBe(expected);

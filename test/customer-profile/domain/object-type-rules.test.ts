@@ -32,7 +32,14 @@ describe("an object type", () => {
     [
       fields("{{#each _source.a}}"),
       keys(good),
-      "the source of field a is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it",
+      "the source of field a is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it",
+    ],
+    [fields("{{#if _source.a}}person{{else}}firm{{/if}}"), keys(good), undefined],
+    [fields(`{{#if _source.a}}${"x".repeat(15_976)}{{/if}}`), keys(good), undefined],
+    [
+      fields(`{{#if _source.a}}${"x".repeat(15_977)}{{/if}}`),
+      keys(good),
+      "its sources with conditions and loops have more than 16000 characters",
     ],
     [fields("_source.a", "_profile.Shoe"), keys(good), "the target of field a is not a field of a profile"],
     [fields("_source.a", "_profile.Attributes."), keys(good), "the target of field a is not a field of a profile"],

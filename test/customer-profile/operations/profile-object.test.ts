@@ -90,6 +90,30 @@ describe("putProfileObject", () => {
     expect((await client.getDomain({ domainName: "shop" })).stats).toMatchObject({ profileCount: 1n, objectCount: 1n });
   });
 
+  test("fills fields by conditions and loops, anew when an object replaces another", async () => {
+    const { client } = await startHarness();
+    const fields = {
+      ...order.fields,
+      kind: {
+        source: "{{#if _source.isPerson}}INDIVIDUAL{{else}}BUSINESS{{/if}}",
+        target: "_profile.PartyTypeString",
+      },
+      tags: {
+        source: "{{#each _source.tags}}{{this}}{{#unless @last}}, {{/unless}}{{/each}}",
+        target: "_profile.Attributes.tags",
+      },
+    };
+    await makeShop(client, { ...order, fields });
+    const { profileId } = await client.createProfile({ domainName: "shop", accountNumber: "A-1" });
+    const filled = async (more: object) => {
+      await put(client, "order", { number: 7, account: "A-1", ...more });
+      const found = await client.searchProfiles({ domainName: "shop", keyName: "_profileId", values: [profileId] });
+      return [found.items[0]?.partyTypeString, found.items[0]?.attributes];
+    };
+    expect(await filled({ isPerson: true, tags: ["new", "vip"] })).toEqual(["INDIVIDUAL", { tags: "new, vip" }]);
+    expect(await filled({ isPerson: false, tags: [] })).toEqual(["BUSINESS", {}]);
+  });
+
   test("replaces the object with the same unique key, its keys and its fields, where it is", async () => {
     const { client } = await startHarness();
     await makeShop(client, order);

@@ -138,13 +138,46 @@ const inputTemplate: FuzzTarget = {
 
 const mappingSource: FuzzTarget = {
   name: "mapping-source",
-  seeds: ["_source.a.b", "{{ _source.a }} and {{_source.c}}", "{{_source.a.b.c}}", "{{ {{_source.a}} }}"],
-  dictionary: ["_source", ".", "{{", "}}", " ", "__proto__", "constructor", "a", "b"],
+  seeds: [
+    "_source.a.b",
+    "{{ _source.a }} and {{_source.c}}",
+    "{{_source.a.b.c}}",
+    "{{ {{_source.a}} }}",
+    "{{#if _source.a.c}}{{_source.c}}{{else if _source.a.b}}b{{else}}'n'{{/if}}",
+    "{{#each _source.a}}{{@key}}{{#unless @last}},{{/unless}}{{../_source.c}}{{@root._source.c}}{{/each}}",
+    "{{#with _source.a}}{{b}}{{~#each this~}}{{@index}}{{this}}{{/each}}{{/with}}{{! c }}{{'x'}}",
+  ],
+  dictionary: [
+    "_source",
+    ".",
+    "{{",
+    "}}",
+    " ",
+    "__proto__",
+    "constructor",
+    "a",
+    "b",
+    "{{#if ",
+    "{{/if}}",
+    "{{#each ",
+    "{{/each}}",
+    "{{else}}",
+    "{{#unless ",
+    "{{/unless}}",
+    "{{#with ",
+    "{{/with}}",
+    "this",
+    "../",
+    "@root",
+    "@index",
+    "@last",
+    "~",
+  ],
   run(input) {
     const text = input.toString("utf8");
     const object = parseObject('{"a":{"b":1.50,"c":true},"c":"x","__proto__":{"d":"e"}}');
     holds(object !== undefined, "an object is read");
-    const value = readSource(text, object!, { left: Infinity });
+    const value = readSource(text, object!, { left: 100_000 });
     const isPlain = !/[{}]/.test(text);
     holds(
       isReadableSource(text) || isPlain || value === undefined || /[{}]/.test(value),
