@@ -13,7 +13,7 @@ export interface ObjectTemplate extends ObjectMapping {
   readonly allowProfileCreation: boolean;
 }
 
-/** `name: [source, target, content type]`; the source is under `_source.`, the target under `_profile.`. */
+/** `name: [source, target, content type]`; a source that is no template is under `_source.`, the target `_profile.`. */
 type FieldRows = Readonly<Record<string, readonly [source: string, target?: string, contentType?: string]>>;
 /** `key name: [field, ...identifiers]`. */
 type KeyRows = Readonly<Record<string, readonly [field: string, ...identifiers: string[]]>>;
@@ -33,7 +33,9 @@ const template = (
 });
 
 const field = ([source, target, contentType]: FieldRows[string]): ObjectTypeField => {
-  const members: MessageInitShape<typeof ObjectTypeFieldSchema> = { source: `_source.${source}` };
+  const members: MessageInitShape<typeof ObjectTypeFieldSchema> = {
+    source: source.includes("{{") ? source : `_source.${source}`,
+  };
   if (target !== undefined) members.target = `_profile.${target}`;
   if (contentType !== undefined) members.contentType = contentType;
   return create(ObjectTypeFieldSchema, members);
@@ -72,6 +74,7 @@ export const objectTemplates: ReadonlyMap<string, ObjectTemplate> = new Map(
       {
         Id: ["Id", "Attributes.sfdcAccountId"],
         AccountNumber: ["AccountNumber", "AccountNumber"],
+        IsPersonAccount: ["{{#if _source.IsPersonAccount}}INDIVIDUAL{{else}}BUSINESS{{/if}}", "PartyType"],
         Name: ["Name", "BusinessName"],
         FirstName: ["FirstName", "FirstName"],
         MiddleName: ["MiddleName", "MiddleName"],
@@ -81,6 +84,11 @@ export const objectTemplates: ReadonlyMap<string, ObjectTemplate> = new Map(
         PersonHomePhone: ["PersonHomePhone", "HomePhoneNumber", phone],
         PersonEmail: ["PersonEmail", "EmailAddress", email],
         PersonBirthDate: ["PersonBirthdate", "BirthDate"],
+        PersonMailingStreet: ["PersonMailingStreet", "MailingAddress.Address1"],
+        PersonMailingCity: ["PersonMailingCity", "MailingAddress.City"],
+        PersonMailingState: ["PersonMailingState", "MailingAddress.State"],
+        PersonMailingCountry: ["PersonMailingCountry", "MailingAddress.Country"],
+        PersonMailingPostalCode: ["PersonMailingPostalCode", "MailingAddress.PostalCode"],
         BillingStreet: ["BillingStreet", "BillingAddress.Address1"],
         BillingCity: ["BillingCity", "BillingAddress.City"],
         BillingState: ["BillingState", "BillingAddress.State"],

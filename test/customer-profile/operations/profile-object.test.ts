@@ -114,6 +114,22 @@ describe("putProfileObject", () => {
     expect(await filled({ isPerson: false, tags: [] })).toEqual(["BUSINESS", {}]);
   });
 
+  test("takes accounts of Salesforce as persons or firms, without a type that was put", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    const filled = async (object: { readonly Id: string; readonly [name: string]: unknown }) => {
+      await put(client, "Salesforce-Account", object);
+      const found = { domainName: "shop", keyName: "_salesforceAccountId", values: [object.Id] };
+      const { items } = await client.searchProfiles(found);
+      return [items[0]?.partyType, items[0]?.mailingAddress?.city];
+    };
+    expect(await filled({ Id: "1", Name: "Ann Lee", IsPersonAccount: true, PersonMailingCity: "Ghent" })).toEqual([
+      "INDIVIDUAL",
+      "Ghent",
+    ]);
+    expect(await filled({ Id: "2", Name: "Lee & Co", IsPersonAccount: false })).toEqual(["BUSINESS", undefined]);
+  });
+
   test("replaces the object with the same unique key, its keys and its fields, where it is", async () => {
     const { client } = await startHarness();
     await makeShop(client, order);
