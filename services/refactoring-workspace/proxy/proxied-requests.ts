@@ -15,6 +15,8 @@ export interface EndedRequest {
   readonly client: ProxiedClient;
   /** Undefined: it was refused before its route was found. */
   readonly routed: Routed | undefined;
+  /** The application of a request that has no route. Unset: it was not found, or the route was. */
+  readonly unroutedId?: string | undefined;
   /** Undefined: its client went away before it was answered. */
   readonly status: number | undefined;
   /** The connection ended before the answer did. */
@@ -54,14 +56,15 @@ export class ProxiedRequests {
 
   /** Notes a request that has ended. */
   note(ended: EndedRequest): void {
-    const { routed, status = clientGoneStatus, isCut, ms, isTunnel } = ended;
-    const tally = this.#tallyOf(routed);
+    const { routed, unroutedId, status = clientGoneStatus, isCut, ms, isTunnel } = ended;
+    const application = routed?.application.applicationId ?? unroutedId;
+    const tally = this.#tallyOf(routed, application);
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     if (!isTunnel) tally.durations.observe(ms);
     this.#log({
       method: ended.method,
       path: pathOf(ended.target),
-      application: routed?.application.applicationId,
+      application,
       route: routed?.target.routeId,
       service: routed?.target.serviceId,
       status,
@@ -72,12 +75,12 @@ export class ProxiedRequests {
     });
   }
 
-  #tallyOf(routed: Routed | undefined): RouteTally {
-    // The id of a route is its alone among all applications.
-    const key = routed?.target.routeId ?? "";
+  #tallyOf(routed: Routed | undefined, application = ""): RouteTally {
+    // The ids of routes and applications differ, and each is one's alone.
+    const key = routed?.target.routeId ?? application;
     let tally = this.#tallies.get(key);
     if (tally === undefined) {
-      tally = { labels: labelsOf(routed), statuses: new Map(), durations: new DurationTally() };
+      tally = { labels: labelsOf(routed, application), statuses: new Map(), durations: new DurationTally() };
       this.#tallies.set(key, tally);
     }
     return tally;
@@ -105,8 +108,8 @@ export class ProxiedRequests {
 }
 
 /** The labels of a route; empty ones for requests without one. The path of the default route is `/`. */
-const labelsOf = (routed: Routed | undefined): RouteTally["labels"] => ({
-  application: routed?.application.applicationId ?? "",
+const labelsOf = (routed: Routed | undefined, application: string): RouteTally["labels"] => ({
+  application,
   route: routed?.target.routeId ?? "",
   service: routed?.target.serviceId ?? "",
   path: routed === undefined ? "" : (routed.target.sourcePath ?? "/").slice(0, textLengthMax.label),

@@ -150,6 +150,8 @@ interface Proxied {
   readonly startedMs: number;
   /** Undefined: its route is not found yet. */
   routed: Routed | undefined;
+  /** The application of a request that has no route. Undefined: it is not found, or the route is. */
+  unroutedId?: string | undefined;
 }
 
 class Proxy {
@@ -203,12 +205,12 @@ class Proxy {
   }
 
   #end(
-    { request, client, requestId, startedMs, routed }: Proxied,
+    { request, client, requestId, startedMs, routed, unroutedId }: Proxied,
     end: Pick<EndedRequest, "status" | "isCut" | "isTunnel">,
   ): void {
     const { method = "", url: target = "" } = request;
     const ms = performance.now() - startedMs;
-    this.#options.requests.note({ requestId, method, target, client, routed, ms, ...end });
+    this.#options.requests.note({ requestId, method, target, client, routed, unroutedId, ms, ...end });
   }
 
   /** The refusal of bytes that are no request. */
@@ -309,7 +311,10 @@ class Proxy {
   }
 
   #refusalOf(error: unknown, proxied: Proxied): ProxyRefusal {
-    if (error instanceof RefusedError) return error.refusal;
+    if (error instanceof RefusedError) {
+      proxied.unroutedId = error.applicationId;
+      return error.refusal;
+    }
     if (error instanceof ClientStalledError) return refusals.clientStalled;
     if (error instanceof UnsafePathError) return { status: 400, message: `The request is refused: ${error.message}.` };
     this.#logFailure(error, proxied);

@@ -38,10 +38,13 @@ export const refusals = {
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
   readonly refusal: ProxyRefusal;
+  /** The application that was asked. Undefined: it was not found yet, or its route was found too. */
+  readonly applicationId: string | undefined;
 
-  constructor(refusal: ProxyRefusal) {
+  constructor(refusal: ProxyRefusal, applicationId?: string) {
     super(refusal.message);
     this.refusal = refusal;
+    this.applicationId = applicationId;
   }
 }
 

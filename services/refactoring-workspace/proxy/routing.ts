@@ -64,7 +64,7 @@ const routeWithin = (
     throw new RefusedError(refusals.unknownApplication);
   const decoded = path.decoded.slice(prefixSegments);
   const found = application.tree.match(method, decoded);
-  if (found === undefined) throw new RefusedError(refusals.noRoute);
+  if (found === undefined) throw new RefusedError(refusals.noRoute, application.applicationId);
   return {
     application,
     target: found.target,

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 
 import { expect, test } from "vitest";
 
+import { RouteActivationState } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
 import { ProxiedRequests } from "../../../services/refactoring-workspace/proxy/proxied-requests.ts";
 import type { Routed } from "../../../services/refactoring-workspace/proxy/routing.ts";
@@ -71,6 +72,17 @@ test("a refused request has the id of its refusal, and no route where none was f
   expect(await line(1)).not.toHaveProperty("route");
   expect(await series("proxied_requests_total")).toEqual([
     'proxied_requests_total{application="",route="",service="",path="",status="404"} 1',
+  ]);
+});
+
+test("a request that no route takes is counted for its application", async () => {
+  const { client, place, url, line, series } = await startNoted();
+  for (const { routeId } of (await client.listRoutes(place)).routeSummaryList)
+    await client.updateRoute({ ...place, routeIdentifier: routeId, activationState: RouteActivationState.INACTIVE });
+  expect((await fetch(`${url}/a`)).status).toBe(404);
+  expect(await line(1)).toMatchObject({ application: place.applicationIdentifier, status: 404 });
+  expect(await series("proxied_requests_total")).toEqual([
+    `proxied_requests_total{application="${place.applicationIdentifier}",route="",service="",path="",status="404"} 1`,
   ]);
 });
 
