@@ -129,6 +129,26 @@ test("no request stops the gateway, and every one is answered or its connection 
 });
 
 test.each([
+  // codings, how the answer begins
+  ["chunked", "HTTP/1.1 200 OK"],
+  ["Chunked", "HTTP/1.1 200 OK"],
+  ["gzip, chunked", "HTTP/1.1 501 Not Implemented"],
+  ["gzip\r\nTransfer-Encoding: chunked", "HTTP/1.1 501 Not Implemented"],
+])("a body with the transfer codings %s is answered with %s", async (codings, begin) => {
+  const { port } = new URL(fixture.url);
+  const lines = [
+    "Host: localhost",
+    `Transfer-Encoding: ${codings}`,
+    "x-amz-decoded-content-length: 5",
+    "Connection: close",
+  ];
+  const head = `PUT /novels/emma HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+  const before = fixture.received.length;
+  expect(await sendRaw(Number(port), `${head}5\r\nhello\r\n0\r\n\r\n`)).toMatch(new RegExp(`^${begin}\\r\\n`));
+  expect(fixture.received.length - before).toBe(begin.includes("200") ? 1 : 0);
+});
+
+test.each([
   // port, expectation, status
   ["url", "100-continue", "200 OK"],
   ["url", "money", "200 OK"],
