@@ -6,7 +6,6 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import type { RequestProgress } from "./access-log.ts";
@@ -15,6 +14,7 @@ import { answerVisitor } from "../website/answer-visitor.ts";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
 import { ask, call } from "./call.ts";
+import { checkHead } from "./check-head.ts";
 import { bindCloudEvents, isCloudEvents, renderCloudEvents } from "./cloud-events.ts";
 import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
 import type { HttpExchange } from "./exchange.ts";
@@ -54,7 +54,7 @@ export const answer = async (
       const site = gateway.websites?.bucketOf(head.headers.host);
       progress.identity = site === undefined ? identify(head, gateway) : progress.identity;
       if (isBusy) throw refusal(ErrorReason.BUSY);
-      refuseOtherCodings(head, progress.identity);
+      checkHead(request, progress.identity);
       if (site !== undefined) await answerVisitor({ gateway, exchange, head, progress, bucket: site });
       else if (isPreflight(head)) await answerPreflight(gateway, exchange, head, progress.identity);
       else if (isFormUpload(head, progress.identity)) await answerForm(gateway, exchange, head, progress);
@@ -65,16 +65,6 @@ export const answer = async (
       logAnswer(gateway, exchange, progress);
     }
   });
-};
-
-/**
- * Refuses a body with another transfer coding than chunked, which the platform does not decode: its bytes would be
- * stored as they are. Documents in JSON fail by themselves. Throws HEADER_NOT_OFFERED.
- */
-const refuseOtherCodings = ({ headers }: RequestHead, { binding }: RequestProgress["identity"]): void => {
-  const codings = headers["transfer-encoding"];
-  if (codings === undefined || codings.trim().toLowerCase() === "chunked") return;
-  if (binding.api.protocol === Protocol.REST_XML) throw refusal(ErrorReason.HEADER_NOT_OFFERED);
 };
 
 const answerRequest = async (

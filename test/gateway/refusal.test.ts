@@ -49,6 +49,13 @@ const overXml: readonly Row[] = [
     "Please reduce your request rate.",
   ],
   [
+    "INVALID_HOST",
+    (to) => to.unsigned({ method: "GET", target: "/novels" }, { host: "a b" }),
+    400,
+    "InvalidRequest",
+    "The Host header must name one host, and the target no other.",
+  ],
+  [
     "PREFLIGHT_WITHOUT_ORIGIN",
     (to) => to.unsigned({ method: "OPTIONS", target: "/novels" }),
     400,
@@ -426,6 +433,13 @@ const overJson: readonly Row[] = [
     "Couldn't parse the specified URI.",
   ],
   ["BUSY", (_to, _slow, busy) => busy.json(readers), 503, "ThrottlingException", "Please reduce your request rate."],
+  [
+    "INVALID_HOST",
+    (to) => to.unsigned({ method: "POST", target: "/customer-profile/readers" }, { host: "a/b" }),
+    400,
+    "ValidationException",
+    "The Host header must name one host, and the target no other.",
+  ],
   [
     "PREFLIGHT_WITHOUT_ORIGIN",
     (to) => to.unsigned({ method: "OPTIONS", target: "/customer-profile" }),

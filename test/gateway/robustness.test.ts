@@ -129,6 +129,23 @@ test("no request stops the gateway, and every one is answered or its connection 
 });
 
 test.each([
+  // target, Host headers, how the answer begins
+  ["/novels", ["localhost"], "HTTP/1.1 200 OK"],
+  ["http://LOCALHOST/novels", ["localhost"], "HTTP/1.1 200 OK"],
+  ["/novels", ["[::1]:8080"], "HTTP/1.1 200 OK"],
+  ["/novels", [], "HTTP/1.1 200 OK"],
+  ["/novels", ["localhost", "localhost"], "HTTP/1.1 400 Bad Request"],
+  ["/novels", ["localhost", "novels.localhost"], "HTTP/1.1 400 Bad Request"],
+  ["/novels", ["user@localhost"], "HTTP/1.1 400 Bad Request"],
+  ["/novels", ["novels/emma.localhost"], "HTTP/1.1 400 Bad Request"],
+  ["http://novels.localhost/novels", ["localhost"], "HTTP/1.1 400 Bad Request"],
+])("%s at the hosts %j is answered with %s", async (target, hosts, begin) => {
+  const lines = [...hosts.map((host) => `Host: ${host}`), "Connection: close"];
+  const sent = `GET ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+  expect(await sendRaw(Number(new URL(fixture.url).port), sent)).toMatch(new RegExp(`^${begin}\\r\\n`));
+});
+
+test.each([
   // codings, how the answer begins
   ["chunked", "HTTP/1.1 200 OK"],
   ["Chunked", "HTTP/1.1 200 OK"],
