@@ -8,7 +8,7 @@ import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { healthAt } from "../services/kit/server/health.ts";
 import { refuseBroken } from "../services/kit/server/broken-requests.ts";
-import { boundConnections, refuseFlooders } from "../services/kit/server/connection-places.ts";
+import { boundConnections, refuseFlooders, requestEvents } from "../services/kit/server/connection-places.ts";
 import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
@@ -92,11 +92,7 @@ const createMainServer = (
     // A request without a Host header is refused by the signature check, with an error of the API.
     requireHostHeader: false,
   });
-  const places = boundConnections(server, connectionsFor(limits.connectionsMax), [
-    "request",
-    "checkContinue",
-    "checkExpectation",
-  ]);
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax), requestEvents);
   if (rpc !== undefined) refuseFlooders(server, places, rpc.peers);
   server.maxHeadersCount = limits.headersCountMax;
   const inFlight = new RequestsInFlight({

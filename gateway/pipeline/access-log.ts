@@ -1,4 +1,5 @@
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { clientGoneStatus } from "../../services/kit/metrics/request-tally.ts";
 import type { Gateway } from "../gateway.ts";
 import { withoutInputSecret } from "../reports/hidden-secrets.ts";
 import { reportOf } from "../reports/report-of.ts";
@@ -14,9 +15,6 @@ export interface RequestProgress {
   /** On the monotonic clock. */
   readonly startedMs: number;
 }
-
-/** The status in the log for a client that went away before it was answered. */
-const clientGoneStatus = 499;
 
 /**
  * Writes a request's line in the access log, counts it, and reports it to its service if that asked for it. The query

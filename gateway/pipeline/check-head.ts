@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import { isHost } from "../../services/kit/network/host-form.ts";
+import { hasOtherCoding, isHost } from "../../services/kit/network/request-form.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { targetOrigin } from "./exchange.ts";
 import type { Identity } from "./stages.ts";
 
 /**
@@ -11,10 +12,9 @@ import type { Identity } from "./stages.ts";
  */
 export const checkHead = (request: IncomingMessage, { binding }: Identity): void => {
   if (!hasOneHost(request)) throw refusal(ErrorReason.INVALID_HOST);
-  const codings = request.headers["transfer-encoding"];
-  if (codings === undefined || codings.trim().toLowerCase() === "chunked") return;
   // The bytes of an object would be stored as they are. Documents in JSON fail by themselves.
-  if (binding.api.protocol === Protocol.REST_XML) throw refusal(ErrorReason.HEADER_NOT_OFFERED);
+  if (hasOtherCoding(request.headers["transfer-encoding"]) && binding.api.protocol === Protocol.REST_XML)
+    throw refusal(ErrorReason.HEADER_NOT_OFFERED);
 };
 
 /**
@@ -22,8 +22,6 @@ export const checkHead = (request: IncomingMessage, { binding }: Identity): void
  * list. A request without one is refused by the check of its signature.
  */
 const hasOneHost = ({ url = "", headers: { host = "" } }: IncomingMessage): boolean => {
-  if (!isHost(host)) return false;
-  if (url.startsWith("/")) return true;
-  const inTarget = /^[a-z]+:\/\/([^/?]*)/i.exec(url)?.[1];
-  return inTarget === undefined || inTarget.toLowerCase() === host.toLowerCase();
+  const inTarget = targetOrigin.exec(url)?.[1] ?? host;
+  return isHost(host) && inTarget.toLowerCase() === host.toLowerCase();
 };

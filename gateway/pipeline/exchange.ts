@@ -103,9 +103,12 @@ export const requestUrl = (exchange: Pick<HttpExchange, "request" | "rawPath" | 
 export const arrivedOverTls = ({ request, forwarded }: Pick<HttpExchange, "request" | "forwarded">): boolean =>
   forwarded?.isSecureTransport ?? (request.socket as Partial<TLSSocket>).encrypted === true;
 
+/** The scheme and the host of a request target that is a whole URL, as proxies send it. */
+export const targetOrigin = /^[a-z]+:\/\/([^/?]*)/i;
+
 /** Splits a request target into path and query; of a whole URL, which proxies send, the origin is dropped. */
 const splitTarget = (target: string): { rawPath: string; rawQuery: string } => {
-  const local = target.startsWith("/") ? target : target.replace(/^[a-z]+:\/\/[^/?]*/i, "");
+  const local = target.startsWith("/") ? target : target.replace(targetOrigin, "");
   const mark = local.indexOf("?");
   const path = mark === -1 ? local : local.slice(0, mark);
   return { rawPath: path.startsWith("/") ? path : `/${path}`, rawQuery: mark === -1 ? "" : local.slice(mark + 1) };

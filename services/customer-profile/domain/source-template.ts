@@ -68,7 +68,6 @@ interface Tree {
   readonly parts?: readonly unknown[];
   readonly depth?: number;
   readonly data?: boolean;
-  readonly this?: boolean;
   readonly original?: unknown;
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 
-import { isHost } from "../network/host-form.ts";
+import { isHost } from "../network/request-form.ts";
 import { Networks } from "../network/networks.ts";
 import type { Connection, ConnectionFacts } from "./connection.ts";
 import { connectionFacts, remoteAddressOf } from "./connection.ts";
@@ -58,10 +58,8 @@ export class TrustedProxies {
   readFacts(headers: IncomingHttpHeaders, connection: Connection): ConnectionFacts | undefined {
     const forwarded = this.readForwarded(headers, connection);
     if (forwarded === undefined) return undefined;
-    const { isSecureTransport, tlsVersion } = connectionFacts(connection);
     const { clientAddress: sourceIp, protocol } = forwarded;
-    if (protocol === undefined)
-      return { sourceIp, isSecureTransport, ...(tlsVersion === undefined ? {} : { tlsVersion }) };
+    if (protocol === undefined) return { ...connectionFacts(connection), sourceIp };
     // Which version of TLS the proxy and the client speak, nobody says.
     return { sourceIp, isSecureTransport: protocol === "https" };
   }

@@ -1,5 +1,5 @@
-import { DurationTally } from "./duration-tally.ts";
-import type { Metrics, Sample } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+import { requestMetrics, RequestTally } from "./request-tally.ts";
 
 /** One request that was answered. */
 export interface AnsweredRequest {
@@ -15,37 +15,28 @@ export interface AnsweredRequest {
 const unknownOperation = "unknown";
 
 /** The counts of one operation in one dialect. */
-interface OperationTally {
-  readonly labels: Readonly<Record<"api" | "operation" | "dialect", string>>;
-  readonly statuses: Map<number, number>;
-  readonly durations: DurationTally;
-}
+type OperationTally = RequestTally<"api" | "operation" | "dialect">;
 
 /** Counts HTTP requests by operation and status. */
 export const httpMetrics = (metrics: Metrics): ((request: AnsweredRequest) => void) => {
   const tallies = new Map<string, OperationTally>();
-  const samples = (read: (tally: OperationTally) => Iterable<Sample>) => () =>
-    [...tallies.values()].flatMap((tally) => [...read(tally)]);
-  metrics.add({
-    name: "http_requests_total",
-    help: "Requests that were answered, by API, operation, dialect and status.",
-    type: "counter",
-    read: samples(({ labels, statuses }) =>
-      [...statuses].map(([status, value]) => ({ labels: { ...labels, status }, value })),
-    ),
-  });
-  const seconds = "http_request_duration_seconds";
-  metrics.add({
-    name: seconds,
-    help: "How long requests took, from their head to the end of the answer, in seconds.",
-    type: "histogram",
-    read: samples(({ labels, durations }) => durations.samples(seconds, labels)),
-  });
+  requestMetrics(
+    metrics,
+    {
+      name: "http_requests_total",
+      help: "Requests that were answered, by API, operation, dialect and status.",
+    },
+    {
+      name: "http_request_duration_seconds",
+      help: "How long requests took, from their head to the end of the answer, in seconds.",
+    },
+    () => tallies.values(),
+  );
   const tallyOf = (api: string, operation: string, dialect: string): OperationTally => {
     const key = `${api} ${operation} ${dialect}`;
     let tally = tallies.get(key);
     if (tally === undefined) {
-      tally = { labels: { api, operation, dialect }, statuses: new Map(), durations: new DurationTally() };
+      tally = new RequestTally({ api, operation, dialect });
       tallies.set(key, tally);
     }
     return tally;
@@ -56,7 +47,6 @@ export const httpMetrics = (metrics: Metrics): ((request: AnsweredRequest) => vo
     const isLast = last?.labels.api === api && last.labels.operation === operation && last.labels.dialect === dialect;
     const tally = isLast ? last! : tallyOf(api, operation, dialect);
     last = tally;
-    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-    tally.durations.observe(ms);
+    tally.note(status, ms);
   };
 };

@@ -87,8 +87,8 @@ export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessa
   if (places.begin(socket)) response.on("close", () => places.end(socket));
 };
 
-/** The events of a server of HTTP/1.1 by which it receives requests. */
-type RequestEvent = "request" | "checkContinue" | "checkExpectation";
+/** The events of a server of HTTP/1.1 by which it receives requests, also those that expect something first. */
+export const requestEvents = ["request", "checkContinue", "checkExpectation"] as const;
 
 /**
  * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. The requests of these events are
@@ -98,7 +98,7 @@ type RequestEvent = "request" | "checkContinue" | "checkExpectation";
 export const boundConnections = (
   server: Server | TlsServer,
   connectionsMax: number,
-  events: readonly RequestEvent[] = ["request"],
+  events: readonly (typeof requestEvents)[number][] = ["request"],
 ): ConnectionPlaces => {
   const places = new ConnectionPlaces(connectionsMax);
   if (server instanceof TlsServer) carryTls(server, places);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 
 import type { TrustedProxies } from "../../kit/identity/trusted-proxies.ts";
-import { portOf } from "../../kit/network/host-form.ts";
+import { portOf } from "../../kit/network/request-form.ts";
 import { hostOf } from "./request-head.ts";
 
 /** Who sent a request, and where to. */

@@ -1,8 +1,8 @@
 import { growingCache } from "../../kit/collections/growing-cache.ts";
 import { accessLines } from "../../kit/log/access-lines.ts";
 import type { Logger } from "../../kit/log/log.ts";
-import { DurationTally } from "../../kit/metrics/duration-tally.ts";
-import type { Metrics, Sample } from "../../kit/metrics/metrics.ts";
+import type { Metrics } from "../../kit/metrics/metrics.ts";
+import { clientGoneStatus, requestMetrics, RequestTally } from "../../kit/metrics/request-tally.ts";
 import type { ProxiedClient } from "./proxied-client.ts";
 import type { Routed } from "./routing.ts";
 
@@ -27,9 +27,6 @@ export interface EndedRequest {
   readonly isTunnel: boolean;
 }
 
-/** The status of a request whose client went away before it was answered. */
-const clientGoneStatus = 499;
-
 /** The routes with counts of their own: those that were asked last. Their labels take some kilobytes of a page. */
 const routesMax = 1_000;
 
@@ -37,11 +34,16 @@ const routesMax = 1_000;
 const textLengthMax = { path: 2_048, label: 200 };
 
 /** The counts of one route. */
-interface RouteTally {
-  readonly labels: Readonly<Record<"application" | "route" | "service" | "path", string>>;
-  readonly statuses: Map<number, number>;
-  readonly durations: DurationTally;
-}
+type RouteTally = RequestTally<"application" | "route" | "service" | "path">;
+
+const total = {
+  name: "proxied_requests_total",
+  help: "Requests for applications that have ended, by application, route, service, path and status.",
+};
+const seconds = {
+  name: "proxied_request_duration_seconds",
+  help: "How long requests for applications took, from their head to the end of the answer, in seconds.",
+};
 
 /** Counts the requests of applications by their routes, and writes a line of each into the log. */
 export class ProxiedRequests {
@@ -51,16 +53,14 @@ export class ProxiedRequests {
   /** Unset metrics: nothing shows the counts. */
   constructor(log: Logger, metrics: Metrics | undefined) {
     this.#log = accessLines(log, "proxied request");
-    if (metrics !== undefined) this.#show(metrics);
+    if (metrics !== undefined) requestMetrics(metrics, total, seconds, () => this.#tallies.values());
   }
 
   /** Notes a request that has ended. */
   note(ended: EndedRequest): void {
     const { routed, unroutedId, status = clientGoneStatus, isCut, ms, isTunnel } = ended;
     const application = routed?.application.applicationId ?? unroutedId;
-    const tally = this.#tallyOf(routed, application);
-    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-    if (!isTunnel) tally.durations.observe(ms);
+    this.#tallyOf(routed, application).note(status, isTunnel ? undefined : ms);
     this.#log({
       method: ended.method,
       path: pathOf(ended.target),
@@ -80,30 +80,10 @@ export class ProxiedRequests {
     const key = routed?.target.routeId ?? application;
     let tally = this.#tallies.get(key);
     if (tally === undefined) {
-      tally = { labels: labelsOf(routed, application), statuses: new Map(), durations: new DurationTally() };
+      tally = new RequestTally(labelsOf(routed, application));
       this.#tallies.set(key, tally);
     }
     return tally;
-  }
-
-  #show(metrics: Metrics): void {
-    const samples = (read: (tally: RouteTally) => Iterable<Sample>) => () =>
-      [...this.#tallies.values()].flatMap((tally) => [...read(tally)]);
-    metrics.add({
-      name: "proxied_requests_total",
-      help: "Requests for applications that have ended, by application, route, service, path and status.",
-      type: "counter",
-      read: samples(({ labels, statuses }) =>
-        [...statuses].map(([status, value]) => ({ labels: { ...labels, status }, value })),
-      ),
-    });
-    const seconds = "proxied_request_duration_seconds";
-    metrics.add({
-      name: seconds,
-      help: "How long requests for applications took, from their head to the end of the answer, in seconds.",
-      type: "histogram",
-      read: samples(({ labels, durations }) => durations.samples(seconds, labels)),
-    });
   }
 }
 

@@ -12,7 +12,7 @@ import { connectionsFor } from "../../kit/process/descriptors.ts";
 import { AddressShares } from "../../kit/server/address-shares.ts";
 import type { RefusedBytes } from "../../kit/server/broken-requests.ts";
 import { refuseBroken } from "../../kit/server/broken-requests.ts";
-import { boundConnections, refuseFlooders } from "../../kit/server/connection-places.ts";
+import { boundConnections, refuseFlooders, requestEvents } from "../../kit/server/connection-places.ts";
 import type { RunningServer } from "../../kit/server/server.ts";
 import { waitingConnectionsMax } from "../../kit/server/limits.ts";
 import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
@@ -86,11 +86,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     // An upgrade to any other protocol is ignored, as RFC 9110 section 7.8 allows, and the request is served.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
   });
-  const places = boundConnections(server, connectionsFor(limits.connectionsMax), [
-    "request",
-    "checkContinue",
-    "checkExpectation",
-  ]);
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax), requestEvents);
   const inFlight = new RequestsInFlight({
     perConnectionMax: limits.requestsPerConnectionMax,
     // The proxy counts its requests together with its tunnels.

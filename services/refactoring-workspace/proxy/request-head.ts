@@ -1,10 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
-import { isHost } from "../../kit/network/host-form.ts";
+import { hasOtherCoding, isHost } from "../../kit/network/request-form.ts";
 import { RefusedError, refusals } from "./refusal.ts";
-
-/** The scheme and authority of a target in absolute form. */
-const absoluteForm = /^https?:\/\/([^/?#]*)/i;
+import { splitAbsolute } from "./request-path.ts";
 
 /**
  * Refuses the head of a request that others could read in another way, or that the proxy cannot pass on as it is meant
@@ -19,15 +17,14 @@ export const checkHead = (request: IncomingMessage): void => {
   if (!isHost(hostOf(request))) throw new RefusedError(refusals.host);
   const codings = headers["transfer-encoding"];
   if (codings !== undefined && httpVersionMinor === 0) throw new RefusedError(refusals.codingOfOld);
-  // The platform removes the last coding, which is chunked, and would lose the name of any other.
-  if (codings !== undefined && codings.trim().toLowerCase() !== "chunked") throw new RefusedError(refusals.coding);
+  if (hasOtherCoding(codings)) throw new RefusedError(refusals.coding);
   const expectation = headers.expect?.trim().toLowerCase() ?? "";
   if (expectation !== "" && expectation !== "100-continue") throw new RefusedError(refusals.expectation);
 };
 
 /** The host of a request, with its port: that of its target where it has one, else its Host field. */
 export const hostOf = ({ url = "", headers }: Pick<IncomingMessage, "url" | "headers">): string =>
-  absoluteForm.exec(url)?.[1] ?? headers.host ?? "";
+  splitAbsolute(url)?.host ?? headers.host ?? "";
 
 const countHosts = (rawHeaders: readonly string[]): number => {
   let count = 0;

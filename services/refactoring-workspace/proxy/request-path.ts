@@ -22,11 +22,20 @@ export class UnsafePathError extends Error {
   override readonly name = "UnsafePathError";
 }
 
+/** The scheme and the host of a request target that is a whole URL, as proxies send it. */
+const absoluteForm = /^https?:\/\/([^/?#]*)/i;
+
+/** Splits a request target that is a whole URL into its host and the rest; undefined for any other target. */
+export const splitAbsolute = (target: string): { readonly host: string; readonly rest: string } | undefined => {
+  const [origin, host] = target.startsWith("/") ? [] : (absoluteForm.exec(target) ?? []);
+  return origin === undefined || host === undefined ? undefined : { host, rest: target.slice(origin.length) };
+};
+
 /** Splits a request target in origin form or absolute form. Throws UnsafePathError for others, such as `*`. */
 export const parseRequestTarget = (target: string): RequestTarget => {
-  const origin = /^https?:\/\/[^/?#]*/i.exec(target)?.[0] ?? "";
-  const rest = origin === "" ? target : target.slice(origin.length) || "/";
-  if (!rest.startsWith("/") && !(origin !== "" && rest.startsWith("?")))
+  const absolute = splitAbsolute(target);
+  const rest = absolute === undefined ? target : absolute.rest || "/";
+  if (!rest.startsWith("/") && !(absolute !== undefined && rest.startsWith("?")))
     throw new UnsafePathError("the request target is not a path");
   if (rest.includes("#")) throw new UnsafePathError("the request target has a fragment");
   const at = rest.indexOf("?");

@@ -9,3 +9,10 @@ export const portOf = (host: string): number | undefined => {
   const port = /:(\d{1,5})$/.exec(host)?.[1];
   return port === undefined ? undefined : Number(port);
 };
+
+/**
+ * Whether the transfer codings of a body are others than chunked alone. The platform removes that one, and loses the
+ * names of the rest.
+ */
+export const hasOtherCoding = (codings: string | undefined): boolean =>
+  codings !== undefined && codings.trim().toLowerCase() !== "chunked";
