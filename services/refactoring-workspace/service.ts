@@ -10,6 +10,7 @@ import {
   listEnvironmentVpcs,
 } from "./operations/environment.ts";
 import { deleteResourcePolicy, getResourcePolicy, putResourcePolicy } from "./operations/resource-policy.ts";
+import { explainRoute } from "./operations/route-explanation.ts";
 import { createRoute, deleteRoute, getRoute, listRoutes, updateRoute } from "./operations/route.ts";
 import { createService, deleteService, getService, listServices } from "./operations/service.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
@@ -27,6 +28,7 @@ export const handlers = guarded(
     deleteResourcePolicy,
     deleteRoute,
     deleteService,
+    explainRoute,
     getApplication,
     getEnvironment,
     getResourcePolicy,

@@ -461,6 +461,7 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "object-storage.ListTagsForResource": "of the model of s3control, whose other operations are not offered",
   "object-storage.TagResource": "of the model of s3control, whose other operations are not offered",
   "object-storage.UntagResource": "of the model of s3control, whose other operations are not offered",
+  "refactoring-workspace.ExplainRoute": "nothing else shows why a request goes to another service than expected",
   "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };
 

@@ -14,6 +14,17 @@ export const parseSourcePath = (sourcePath: string): SourceSegment[] =>
         : { kind: "literal", text: segment },
     );
 
+/** The text of a segment as the proxy decodes it, in which each character is a byte: those of UTF-8. */
+export const segmentText = (segment: string): string => Buffer.from(segment, "latin1").toString("utf8");
+
+/** The texts of a source path's parameters in the decoded segments of a request that it matches. */
+export const pathParameters = (sourcePath: string, segments: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    parseSourcePath(sourcePath).flatMap((segment, index) =>
+      segment.kind === "parameter" ? [[segment.name, segmentText(segments[index] ?? "")]] : [],
+    ),
+  );
+
 /** The path without the names of its parameters: two paths of the same shape match the same requests. */
 export const sourcePathShape = (sourcePath: string): string =>
   parseSourcePath(sourcePath)

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { RawHeaders } from "./forwarded-headers.ts";
-import { parseSourcePath } from "../domain/source-path.ts";
+import { parseSourcePath, pathParameters, segmentText } from "../domain/source-path.ts";
 import { hasMoreJsonValues } from "../../kit/json/json-values.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
@@ -14,7 +14,7 @@ export interface FunctionRequest {
   /** When the request was received, in milliseconds since the epoch. */
   readonly timeMs: number;
   readonly method: string;
-  /** Segments after the stage, decoded. */
+  /** Segments after the stage, decoded to bytes. */
   readonly segments: readonly string[];
   readonly endsWithSlash: boolean;
   /** With its `?`, or empty. */
@@ -54,7 +54,7 @@ export const functionEvent = (request: FunctionRequest): string | undefined => {
   const isText = isTextBody(headers, request.body);
   if (bytesInEvent(request.body, isText) > bodyBytesInEventMax) return undefined;
   const query = groupQuery(request.query);
-  const path = `/${request.segments.join("/")}${request.endsWithSlash && request.segments.length > 0 ? "/" : ""}`;
+  const path = `/${segmentText(request.segments.join("/"))}${request.endsWithSlash && request.segments.length > 0 ? "/" : ""}`;
   const resource = resourceOf(request);
   return JSON.stringify({
     version: "1.0",
@@ -200,11 +200,9 @@ const resourceOf = (request: FunctionRequest): string => {
 
 const pathParametersOf = (request: FunctionRequest): Record<string, string> | null => {
   const { sourcePath, segments } = request;
-  const source = sourcePath === undefined ? [] : parseSourcePath(sourcePath);
-  const parameters: Record<string, string> = {};
-  for (const [index, segment] of source.entries())
-    if (segment.kind === "parameter") parameters[segment.name] = segments[index] ?? "";
-  if (segments.length > source.length) parameters["proxy"] = segments.slice(source.length).join("/");
+  const parameters = sourcePath === undefined ? {} : pathParameters(sourcePath, segments);
+  const ownSegments = sourcePath === undefined ? 0 : parseSourcePath(sourcePath).length;
+  if (segments.length > ownSegments) parameters["proxy"] = segmentText(segments.slice(ownSegments).join("/"));
   return Object.keys(parameters).length === 0 ? null : parameters;
 };
 

@@ -65,7 +65,8 @@ export const announceApplications = async (
   }
 };
 
-const planOf = async (
+/** The plan of an application: its active routes. */
+export const planOf = async (
   reader: Reader,
   application: ApplicationRecord,
   findPrivateLink: FindPrivateLink,

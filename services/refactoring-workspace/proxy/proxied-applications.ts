@@ -62,7 +62,7 @@ export interface ProxiedApplication {
 }
 
 /** Compiles an application for routing. */
-const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
+export const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
   const rules: RouteRule<RouteTarget>[] = [];
   let fallback: RouteTarget | undefined;
   for (const route of plan.routes) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { METHODS } from "node:http";
 
 import { hasOtherCoding, isHost } from "../../kit/network/request-form.ts";
 import { RefusedError, refusals } from "./refusal.ts";
@@ -11,7 +12,7 @@ import { splitAbsolute } from "./request-path.ts";
 export const checkHead = (request: IncomingMessage): void => {
   const { method, httpVersionMajor, httpVersionMinor, headers } = request;
   if (httpVersionMajor !== 1) throw new RefusedError(refusals.version);
-  if (method === "TRACE" || method === "CONNECT") throw new RefusedError(refusals.method);
+  if (unservedMethods.has(method)) throw new RefusedError(refusals.method);
   const hosts = countHosts(request.rawHeaders);
   if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) throw new RefusedError(refusals.hosts);
   if (!isHost(hostOf(request))) throw new RefusedError(refusals.host);
@@ -21,6 +22,11 @@ export const checkHead = (request: IncomingMessage): void => {
   const expectation = headers.expect?.trim().toLowerCase() ?? "";
   if (expectation !== "" && expectation !== "100-continue") throw new RefusedError(refusals.expectation);
 };
+
+const unservedMethods: ReadonlySet<string | undefined> = new Set(["CONNECT", "TRACE"]);
+
+/** Whether requests with a method reach the routes. */
+export const servesMethod = (method: string): boolean => METHODS.includes(method) && !unservedMethods.has(method);
 
 /** The host of a request, with its port: that of its target where it has one, else its Host field. */
 export const hostOf = ({ url = "", headers }: Pick<IncomingMessage, "url" | "headers">): string =>

@@ -42,7 +42,10 @@ export const routeRequest = (routes: ProxiedApplications, request: IncomingMessa
 };
 
 /** The path and query for a service: the part after the source path, or the whole path if the route says so. */
-export const sentTarget = (routed: Routed, url: TargetUrl): string => {
+export const sentTarget = (
+  routed: Pick<Routed, "target" | "usedSegments" | "raw" | "endsWithSlash" | "query">,
+  url: TargetUrl,
+): string => {
   const { raw, usedSegments, target, endsWithSlash, query } = routed;
   return forwardedTarget(url, target.appendSourcePath ? raw : raw.slice(usedSegments), endsWithSlash, query);
 };

@@ -108,6 +108,16 @@ describe("a function behind a route", () => {
     });
   });
 
+  test("reads the path as UTF-8", async () => {
+    const { url, events } = await startFunction(() => json({ statusCode: 200, body: "" }));
+    await fetch(`${url}/orders/caf%C3%A9/%E6%97%A5/%FF`);
+    expect(events[0]).toMatchObject({
+      path: "/orders/café/日/\ufffd",
+      pathParameters: { id: "café", proxy: "日/\ufffd" },
+      requestContext: { path: "/prod/orders/café/日/\ufffd" },
+    });
+  });
+
   test("gets no body, query and rest as null, and bytes as base64", async () => {
     const { url, events } = await startFunction(() => json({ statusCode: 200 }));
     expect((await fetch(`${url}/orders/7`)).status).toBe(200);

@@ -21,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/refactoringworkspace/v1/route.proto.
  */
 export const file_quartet_refactoringworkspace_v1_route: GenFile = /*@__PURE__*/
-  fileDesc("CitxdWFydGV0L3JlZmFjdG9yaW5nd29ya3NwYWNlL3YxL3JvdXRlLnByb3RvEh9xdWFydGV0LnJlZmFjdG9yaW5nd29ya3NwYWNlLnYxIr0HCgxSb3V0ZVN1bW1hcnkSEAoIcm91dGVfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSEgoKc2VydmljZV9pZBgEIAEoCRILCgNhcm4YBSABKAkSPgoKcm91dGVfdHlwZRgGIAEoDjIqLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVUeXBlEhgKC3NvdXJjZV9wYXRoGAcgASgJSACIAQESPAoHbWV0aG9kcxgIIAMoDjIrLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuSHR0cE1ldGhvZBIgChNpbmNsdWRlX2NoaWxkX3BhdGhzGAkgASgISAGIAQESHwoSYXBwZW5kX3NvdXJjZV9wYXRoGAogASgISAKIAQESYAoTcGF0aF9yZXNvdXJjZV90b19pZBgLIAMoCzJDLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVTdW1tYXJ5LlBhdGhSZXNvdXJjZVRvSWRFbnRyeRIYChBvd25lcl9hY2NvdW50X2lkGAwgASgJEh0KFWNyZWF0ZWRfYnlfYWNjb3VudF9pZBgNIAEoCRI6CgVzdGF0ZRgOIAEoDjIrLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVTdGF0ZRI9CgVlcnJvchgPIAEoCzIuLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUmVzb3VyY2VFcnJvchJLCgR0YWdzGBAgAygLMjcucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5Sb3V0ZVN1bW1hcnkuVGFnc0VudHJ5QgT4rB8BEjAKDGNyZWF0ZWRfdGltZRgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF91cGRhdGVkX3RpbWUYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjcKFVBhdGhSZXNvdXJjZVRvSWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9zb3VyY2VfcGF0aEIWChRfaW5jbHVkZV9jaGlsZF9wYXRoc0IVChNfYXBwZW5kX3NvdXJjZV9wYXRoIn4KEURlZmF1bHRSb3V0ZUlucHV0ElQKEGFjdGl2YXRpb25fc3RhdGUYASABKA4yNS5xdWFydGV0LnJlZmFjdG9yaW5nd29ya3NwYWNlLnYxLlJvdXRlQWN0aXZhdGlvblN0YXRlSACIAQFCEwoRX2FjdGl2YXRpb25fc3RhdGUihwMKEVVyaVBhdGhSb3V0ZUlucHV0ElEKC3NvdXJjZV9wYXRoGAEgASgJQjzArB8ByqwfBQgBEIAQ2qwfKygvKFthLXpBLVowLTkuXzotXSt8XHtbYS16QS1aMC05Ll86LV0rXH0pKSsSWgoQYWN0aXZhdGlvbl9zdGF0ZRgCIAEoDjI1LnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVBY3RpdmF0aW9uU3RhdGVCBMCsHwFIAIgBARI8CgdtZXRob2RzGAMgAygOMisucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5IdHRwTWV0aG9kEiAKE2luY2x1ZGVfY2hpbGRfcGF0aHMYBCABKAhIAYgBARIfChJhcHBlbmRfc291cmNlX3BhdGgYBSABKAhIAogBAUITChFfYWN0aXZhdGlvbl9zdGF0ZUIWChRfaW5jbHVkZV9jaGlsZF9wYXRoc0IVChNfYXBwZW5kX3NvdXJjZV9wYXRoKlgKCVJvdXRlVHlwZRIaChZST1VURV9UWVBFX1VOU1BFQ0lGSUVEEAASFgoSUk9VVEVfVFlQRV9ERUZBVUxUEAESFwoTUk9VVEVfVFlQRV9VUklfUEFUSBACKoYBChRSb3V0ZUFjdGl2YXRpb25TdGF0ZRImCiJST1VURV9BQ1RJVkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASIQodUk9VVEVfQUNUSVZBVElPTl9TVEFURV9BQ1RJVkUQARIjCh9ST1VURV9BQ1RJVkFUSU9OX1NUQVRFX0lOQUNUSVZFEAIqwQEKClJvdXRlU3RhdGUSGwoXUk9VVEVfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRST1VURV9TVEFURV9DUkVBVElORxABEhYKElJPVVRFX1NUQVRFX0FDVElWRRACEhgKFFJPVVRFX1NUQVRFX0RFTEVUSU5HEAMSFgoSUk9VVEVfU1RBVEVfRkFJTEVEEAQSGAoUUk9VVEVfU1RBVEVfVVBEQVRJTkcQBRIYChRST1VURV9TVEFURV9JTkFDVElWRRAGKscBCgpIdHRwTWV0aG9kEhsKF0hUVFBfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSSFRUUF9NRVRIT0RfREVMRVRFEAESEwoPSFRUUF9NRVRIT0RfR0VUEAISFAoQSFRUUF9NRVRIT0RfSEVBRBADEhcKE0hUVFBfTUVUSE9EX09QVElPTlMQBBIVChFIVFRQX01FVEhPRF9QQVRDSBAFEhQKEEhUVFBfTUVUSE9EX1BPU1QQBhITCg9IVFRQX01FVEhPRF9QVVQQB2IGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_refactoringworkspace_v1_resource_error, file_quartet_traits_v1_constraint]);
+  fileDesc("CitxdWFydGV0L3JlZmFjdG9yaW5nd29ya3NwYWNlL3YxL3JvdXRlLnByb3RvEh9xdWFydGV0LnJlZmFjdG9yaW5nd29ya3NwYWNlLnYxIr0HCgxSb3V0ZVN1bW1hcnkSEAoIcm91dGVfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSFgoOZW52aXJvbm1lbnRfaWQYAyABKAkSEgoKc2VydmljZV9pZBgEIAEoCRILCgNhcm4YBSABKAkSPgoKcm91dGVfdHlwZRgGIAEoDjIqLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVUeXBlEhgKC3NvdXJjZV9wYXRoGAcgASgJSACIAQESPAoHbWV0aG9kcxgIIAMoDjIrLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuSHR0cE1ldGhvZBIgChNpbmNsdWRlX2NoaWxkX3BhdGhzGAkgASgISAGIAQESHwoSYXBwZW5kX3NvdXJjZV9wYXRoGAogASgISAKIAQESYAoTcGF0aF9yZXNvdXJjZV90b19pZBgLIAMoCzJDLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVTdW1tYXJ5LlBhdGhSZXNvdXJjZVRvSWRFbnRyeRIYChBvd25lcl9hY2NvdW50X2lkGAwgASgJEh0KFWNyZWF0ZWRfYnlfYWNjb3VudF9pZBgNIAEoCRI6CgVzdGF0ZRgOIAEoDjIrLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVTdGF0ZRI9CgVlcnJvchgPIAEoCzIuLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUmVzb3VyY2VFcnJvchJLCgR0YWdzGBAgAygLMjcucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5Sb3V0ZVN1bW1hcnkuVGFnc0VudHJ5QgT4rB8BEjAKDGNyZWF0ZWRfdGltZRgRIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF91cGRhdGVkX3RpbWUYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjcKFVBhdGhSZXNvdXJjZVRvSWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9zb3VyY2VfcGF0aEIWChRfaW5jbHVkZV9jaGlsZF9wYXRoc0IVChNfYXBwZW5kX3NvdXJjZV9wYXRoIvUCCgtUYWtpbmdSb3V0ZRIQCghyb3V0ZV9pZBgBIAEoCRI+Cgpyb3V0ZV90eXBlGAIgASgOMioucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5Sb3V0ZVR5cGUSGAoLc291cmNlX3BhdGgYAyABKAlIAIgBARJZCg9wYXRoX3BhcmFtZXRlcnMYBCADKAsyQC5xdWFydGV0LnJlZmFjdG9yaW5nd29ya3NwYWNlLnYxLlRha2luZ1JvdXRlLlBhdGhQYXJhbWV0ZXJzRW50cnkSEgoKc2VydmljZV9pZBgFIAEoCRIQCgN1cmwYBiABKAlIAYgBARIZCgxmdW5jdGlvbl9hcm4YByABKAlIAogBARo1ChNQYXRoUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX3NvdXJjZV9wYXRoQgYKBF91cmxCDwoNX2Z1bmN0aW9uX2FybiKYAgoLUGFzc2VkUm91dGUSEAoIcm91dGVfaWQYASABKAkSGAoLc291cmNlX3BhdGgYAiABKAlIAIgBARI8CgdtZXRob2RzGAMgAygOMisucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5IdHRwTWV0aG9kEjoKBXN0YXRlGAQgASgOMisucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5Sb3V0ZVN0YXRlEkIKBnJlYXNvbhgFIAEoDjIyLnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUGFzc2VkUm91dGVSZWFzb24SDwoHbWVzc2FnZRgGIAEoCUIOCgxfc291cmNlX3BhdGgifgoRRGVmYXVsdFJvdXRlSW5wdXQSVAoQYWN0aXZhdGlvbl9zdGF0ZRgBIAEoDjI1LnF1YXJ0ZXQucmVmYWN0b3Jpbmd3b3Jrc3BhY2UudjEuUm91dGVBY3RpdmF0aW9uU3RhdGVIAIgBAUITChFfYWN0aXZhdGlvbl9zdGF0ZSKHAwoRVXJpUGF0aFJvdXRlSW5wdXQSUQoLc291cmNlX3BhdGgYASABKAlCPMCsHwHKrB8FCAEQgBDarB8rKC8oW2EtekEtWjAtOS5fOi1dK3xce1thLXpBLVowLTkuXzotXStcfSkpKxJaChBhY3RpdmF0aW9uX3N0YXRlGAIgASgOMjUucXVhcnRldC5yZWZhY3RvcmluZ3dvcmtzcGFjZS52MS5Sb3V0ZUFjdGl2YXRpb25TdGF0ZUIEwKwfAUgAiAEBEjwKB21ldGhvZHMYAyADKA4yKy5xdWFydGV0LnJlZmFjdG9yaW5nd29ya3NwYWNlLnYxLkh0dHBNZXRob2QSIAoTaW5jbHVkZV9jaGlsZF9wYXRocxgEIAEoCEgBiAEBEh8KEmFwcGVuZF9zb3VyY2VfcGF0aBgFIAEoCEgCiAEBQhMKEV9hY3RpdmF0aW9uX3N0YXRlQhYKFF9pbmNsdWRlX2NoaWxkX3BhdGhzQhUKE19hcHBlbmRfc291cmNlX3BhdGgqWAoJUm91dGVUeXBlEhoKFlJPVVRFX1RZUEVfVU5TUEVDSUZJRUQQABIWChJST1VURV9UWVBFX0RFRkFVTFQQARIXChNST1VURV9UWVBFX1VSSV9QQVRIEAIqhgEKFFJvdXRlQWN0aXZhdGlvblN0YXRlEiYKIlJPVVRFX0FDVElWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIhCh1ST1VURV9BQ1RJVkFUSU9OX1NUQVRFX0FDVElWRRABEiMKH1JPVVRFX0FDVElWQVRJT05fU1RBVEVfSU5BQ1RJVkUQAirBAQoKUm91dGVTdGF0ZRIbChdST1VURV9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFJPVVRFX1NUQVRFX0NSRUFUSU5HEAESFgoSUk9VVEVfU1RBVEVfQUNUSVZFEAISGAoUUk9VVEVfU1RBVEVfREVMRVRJTkcQAxIWChJST1VURV9TVEFURV9GQUlMRUQQBBIYChRST1VURV9TVEFURV9VUERBVElORxAFEhgKFFJPVVRFX1NUQVRFX0lOQUNUSVZFEAYqxwEKCkh0dHBNZXRob2QSGwoXSFRUUF9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJIVFRQX01FVEhPRF9ERUxFVEUQARITCg9IVFRQX01FVEhPRF9HRVQQAhIUChBIVFRQX01FVEhPRF9IRUFEEAMSFwoTSFRUUF9NRVRIT0RfT1BUSU9OUxAEEhUKEUhUVFBfTUVUSE9EX1BBVENIEAUSFAoQSFRUUF9NRVRIT0RfUE9TVBAGEhMKD0hUVFBfTUVUSE9EX1BVVBAHKsEBChFQYXNzZWRSb3V0ZVJlYXNvbhIjCh9QQVNTRURfUk9VVEVfUkVBU09OX1VOU1BFQ0lGSUVEEAASHAoYUEFTU0VEX1JPVVRFX1JFQVNPTl9QQVRIEAESHgoaUEFTU0VEX1JPVVRFX1JFQVNPTl9NRVRIT0QQAhIiCh5QQVNTRURfUk9VVEVfUkVBU09OX05PVF9BQ1RJVkUQAxIlCiFQQVNTRURfUk9VVEVfUkVBU09OX0xFU1NfU1BFQ0lGSUMQBGIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_refactoringworkspace_v1_resource_error, file_quartet_traits_v1_constraint]);
 
 /**
  * One route in a listing.
@@ -164,6 +164,125 @@ export const RouteSummarySchema: GenMessage<RouteSummary> = /*@__PURE__*/
   messageDesc(file_quartet_refactoringworkspace_v1_route, 0);
 
 /**
+ * The route that takes a request, and what its service receives.
+ *
+ * @generated from message quartet.refactoringworkspace.v1.TakingRoute
+ */
+export type TakingRoute = Message<"quartet.refactoringworkspace.v1.TakingRoute"> & {
+  /**
+   * The route. Never empty.
+   *
+   * @generated from field: string route_id = 1;
+   */
+  routeId: string;
+
+  /**
+   * Whether this is the default route. Never unspecified.
+   *
+   * @generated from field: quartet.refactoringworkspace.v1.RouteType route_type = 2;
+   */
+  routeType: RouteType;
+
+  /**
+   * The path that the route matches. Unset: the default route.
+   *
+   * @generated from field: optional string source_path = 3;
+   */
+  sourcePath?: string | undefined;
+
+  /**
+   * The text of each parameter of the source path in the request, decoded. Empty: it has no parameters.
+   *
+   * @generated from field: map<string, string> path_parameters = 4;
+   */
+  pathParameters: { [key: string]: string };
+
+  /**
+   * The service that the request is sent to. Never empty.
+   *
+   * @generated from field: string service_id = 5;
+   */
+  serviceId: string;
+
+  /**
+   * The URL that the service receives the request at. Unset: the service is a function.
+   *
+   * @generated from field: optional string url = 6;
+   */
+  url?: string | undefined;
+
+  /**
+   * The function that is called. Unset: the service is a URL.
+   *
+   * @generated from field: optional string function_arn = 7;
+   */
+  functionArn?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.refactoringworkspace.v1.TakingRoute.
+ * Use `create(TakingRouteSchema)` to create a new message.
+ */
+export const TakingRouteSchema: GenMessage<TakingRoute> = /*@__PURE__*/
+  messageDesc(file_quartet_refactoringworkspace_v1_route, 1);
+
+/**
+ * A route that does not take a request, and why.
+ *
+ * @generated from message quartet.refactoringworkspace.v1.PassedRoute
+ */
+export type PassedRoute = Message<"quartet.refactoringworkspace.v1.PassedRoute"> & {
+  /**
+   * The route. Never empty.
+   *
+   * @generated from field: string route_id = 1;
+   */
+  routeId: string;
+
+  /**
+   * The path that the route matches. Unset: the default route.
+   *
+   * @generated from field: optional string source_path = 2;
+   */
+  sourcePath?: string | undefined;
+
+  /**
+   * The methods that the route matches. Empty: all.
+   *
+   * @generated from field: repeated quartet.refactoringworkspace.v1.HttpMethod methods = 3;
+   */
+  methods: HttpMethod[];
+
+  /**
+   * Never unspecified.
+   *
+   * @generated from field: quartet.refactoringworkspace.v1.RouteState state = 4;
+   */
+  state: RouteState;
+
+  /**
+   * Never unspecified.
+   *
+   * @generated from field: quartet.refactoringworkspace.v1.PassedRouteReason reason = 5;
+   */
+  reason: PassedRouteReason;
+
+  /**
+   * The reason in words. Never empty.
+   *
+   * @generated from field: string message = 6;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message quartet.refactoringworkspace.v1.PassedRoute.
+ * Use `create(PassedRouteSchema)` to create a new message.
+ */
+export const PassedRouteSchema: GenMessage<PassedRoute> = /*@__PURE__*/
+  messageDesc(file_quartet_refactoringworkspace_v1_route, 2);
+
+/**
  * What a caller may say about the default route.
  *
  * @generated from message quartet.refactoringworkspace.v1.DefaultRouteInput
@@ -182,7 +301,7 @@ export type DefaultRouteInput = Message<"quartet.refactoringworkspace.v1.Default
  * Use `create(DefaultRouteInputSchema)` to create a new message.
  */
 export const DefaultRouteInputSchema: GenMessage<DefaultRouteInput> = /*@__PURE__*/
-  messageDesc(file_quartet_refactoringworkspace_v1_route, 1);
+  messageDesc(file_quartet_refactoringworkspace_v1_route, 3);
 
 /**
  * Which requests a route by path matches, and what its service receives.
@@ -231,7 +350,7 @@ export type UriPathRouteInput = Message<"quartet.refactoringworkspace.v1.UriPath
  * Use `create(UriPathRouteInputSchema)` to create a new message.
  */
 export const UriPathRouteInputSchema: GenMessage<UriPathRouteInput> = /*@__PURE__*/
-  messageDesc(file_quartet_refactoringworkspace_v1_route, 2);
+  messageDesc(file_quartet_refactoringworkspace_v1_route, 4);
 
 /**
  * The kinds of route.
@@ -459,4 +578,59 @@ export type HttpMethod = (typeof HttpMethod)[keyof typeof HttpMethod] | UnknownE
  */
 export const HttpMethodSchema: GenEnum<HttpMethod> = /*@__PURE__*/
   enumDesc(file_quartet_refactoringworkspace_v1_route, 3);
+
+/**
+ * Why a route does not take a request. The first that holds counts, in this order.
+ *
+ * @generated from enum quartet.refactoringworkspace.v1.PassedRouteReason
+ */
+export const PassedRouteReason = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: PASSED_ROUTE_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The path is another one.
+   *
+   * @generated from enum value: PASSED_ROUTE_REASON_PATH = 1;
+   */
+  PATH: 1,
+
+  /**
+   * The path matches, the method does not.
+   *
+   * @generated from enum value: PASSED_ROUTE_REASON_METHOD = 2;
+   */
+  METHOD: 2,
+
+  /**
+   * It matches, and takes no traffic in its state.
+   *
+   * @generated from enum value: PASSED_ROUTE_REASON_NOT_ACTIVE = 3;
+   */
+  NOT_ACTIVE: 3,
+
+  /**
+   * It matches and is active; a more specific one takes the request.
+   *
+   * @generated from enum value: PASSED_ROUTE_REASON_LESS_SPECIFIC = 4;
+   */
+  LESS_SPECIFIC: 4,
+} as const;
+
+/**
+ * Why a route does not take a request. The first that holds counts, in this order.
+ *
+ * @generated from enum quartet.refactoringworkspace.v1.PassedRouteReason
+ */
+export type PassedRouteReason = (typeof PassedRouteReason)[keyof typeof PassedRouteReason] | UnknownEnum;
+
+/**
+ * Describes the enum quartet.refactoringworkspace.v1.PassedRouteReason.
+ */
+export const PassedRouteReasonSchema: GenEnum<PassedRouteReason> = /*@__PURE__*/
+  enumDesc(file_quartet_refactoringworkspace_v1_route, 4);
 
