@@ -20,7 +20,7 @@ export const limits = {
   integrationsPerDomainMax: 50,
   /** Bytes of the flow definition and the object types of one integration. */
   integrationBytesMax: 256_000,
-  /** Characters of all sources of an object type with conditions and loops: 16,000 are read in about 25 ms. */
+  /** Characters of all sources of an object type with conditions and loops: 16,000 are read in 40 to 130 ms. */
   templateCharactersMax: 16_000,
   /** Characters of all keys of one object and of all its texts with accessors in them. */
   composedCharactersMax: 2_048_000,

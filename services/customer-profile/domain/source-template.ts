@@ -80,12 +80,29 @@ const noPart = (): never => {
   throw new UnknownPartError();
 };
 
+/** What begins a block or an alternative, and what opens a bracket, which can be nested in expressions. */
+const nestingPart = /\{\{~?\s*(?:[#^]|else\b)|\(/g;
+
+/** How many of these a template has at most, also as text. */
+const nestingPartsMax = 50;
+
+/**
+ * Whether a template has more parts that can be nested than it may have. The time that the parser takes grows with the
+ * square of how deep they are nested: 16,000 characters of brackets took seven seconds.
+ */
+const hasTooManyParts = (text: string): boolean => {
+  let count = 0;
+  for (const _part of text.matchAll(nestingPart)) if (++count > nestingPartsMax) return true;
+  return false;
+};
+
 /**
  * Reads a template of Handlebars: values by paths below `_source`, constants, `#if`, `#unless`, `#each` and `#with`;
  * with `else`, `this`, `../`, `@root`, `@index`, `@key`, `@first` and `@last`. Undefined: it is none, has other parts,
- * or has no expression at all.
+ * has no expression at all, or more than 50 blocks, alternatives and brackets.
  */
 export const readTemplate = (text: string): SourceTemplate | undefined => {
+  if (hasTooManyParts(text)) return undefined;
   try {
     const { body } = parse(text) as unknown as { readonly body: readonly Tree[] };
     const parts = readParts(body, { values: 0, loops: 0 });

@@ -32,7 +32,7 @@ describe("an object type", () => {
     [
       fields("{{#each _source.a}}"),
       keys(good),
-      "the source of field a is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it",
+      "the source of field a is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it, 50 at most",
     ],
     [fields("{{#if _source.a}}person{{else}}firm{{/if}}"), keys(good), undefined],
     [fields(`{{#if _source.a}}${"x".repeat(15_976)}{{/if}}`), keys(good), undefined],

@@ -91,6 +91,27 @@ describe("a template", () => {
     expect(readTemplate(source)).toBeUndefined();
   });
 
+  test.each([
+    ["open brackets", "{{a " + "(a ".repeat(5_333)],
+    ["nested brackets", `{{a ${"(a ".repeat(2_666)}${")".repeat(2_666)}}}`],
+    ["brackets behind a string that ends nothing", "{{a '}}' " + "(a ".repeat(5_333)],
+    ["brackets behind a name that ends nothing", "{{a.[}}] " + "(a ".repeat(5_333)],
+    ["blocks", "{{#if _source.a}}".repeat(470) + "{{/if}}".repeat(470)],
+    ["blocks without spaces", "{{~#eb}}".repeat(2_000)],
+    ["inverted blocks", "{{^a}}".repeat(2_666)],
+    ["alternatives", `{{#if _source.a}}${"{{ else if _source.b}}".repeat(700)}{{/if}}`],
+  ])("of 16,000 characters of %s is none, and is not parsed", (_name, source) => {
+    const beganMs = process.cpuUsage().user / 1_000;
+    expect(readTemplate(source)).toBeUndefined();
+    expect(process.cpuUsage().user / 1_000 - beganMs).toBeLessThan(100);
+  });
+
+  test("has 50 blocks and alternatives at most", () => {
+    const nested = (count: number) => "{{#if _source.one}}".repeat(count) + "x" + "{{/if}}".repeat(count);
+    expect(fill(nested(50), { left: 10_000 })).toBe("x");
+    expect(readTemplate(nested(51))).toBeUndefined();
+  });
+
   test("that loops within loops over a long list ends when the budget is spent", () => {
     const long = { list: Array.from({ length: 10_000 }, () => "") };
     const inner = "{{#each @root._source.list}}{{#each @root._source.list}}{{/each}}{{/each}}";

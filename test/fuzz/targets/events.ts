@@ -145,6 +145,7 @@ const mappingSource: FuzzTarget = {
     "{{ {{_source.a}} }}",
     "{{#if _source.a.c}}{{_source.c}}{{else if _source.a.b}}b{{else}}'n'{{/if}}",
     "{{#each _source.a}}{{@key}}{{#unless @last}},{{/unless}}{{../_source.c}}{{@root._source.c}}{{/each}}",
+    "{{a (b (c 'd}}' [e}}] (f)))}}{{^a}}{{~ else if _source.a}}",
     "{{#with _source.a}}{{b}}{{~#each this~}}{{@index}}{{this}}{{/each}}{{/with}}{{! c }}{{'x'}}",
   ],
   dictionary: [
@@ -166,6 +167,9 @@ const mappingSource: FuzzTarget = {
     "{{/unless}}",
     "{{#with ",
     "{{/with}}",
+    "{{^",
+    "(a ",
+    ")",
     "this",
     "../",
     "@root",
