@@ -73,6 +73,10 @@ export const limits = {
   resolutionsPerWeekMax: 3,
   /** The surest matches of one profile that are kept. */
   resolutionPairsMax: 20,
+  /** How often it is looked whether rules have something to compare, in milliseconds. */
+  rulePollMs: 1_000,
+  /** How long the rules of one domain are applied before those of others have their turn, in milliseconds. */
+  ruleTurnMs: 250,
   /** Jobs of identity resolution that work at the same time, and of them those of one account. */
   runningResolutionsMax: 2,
   runningResolutionsPerAccountMax: 1,

@@ -47,6 +47,7 @@ import { ResolutionCounters, resolutionMetrics } from "./work/resolution/resolut
 import { purgeResolution, resolutionPurgeKind } from "./work/resolution/resolution-purge.ts";
 import type { ResolutionTools } from "./work/resolution/resolution-run.ts";
 import { resolutionHandler, resolutionPolicy } from "./work/resolution/resolution-run.ts";
+import { RuleMatcher } from "./work/resolution/rule-matcher.ts";
 import { removalPolicy } from "./work/removal-policy.ts";
 
 /** The parts that the service is opened from. */
@@ -157,7 +158,8 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     accounts: options.accounts,
     region: options.region ?? "us-east-1",
   };
-  const stopsOfWork = works ? startWork(app, rootKeyring, log) : [];
+  const ruleMatcher = new RuleMatcher(resolutionTools);
+  const stopsOfWork = works ? startWork(app, rootKeyring, ruleMatcher, log) : [];
 
   return {
     app,
@@ -176,6 +178,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
 const startWork = (
   { store, clock, keyring, jobs, compaction }: Application,
   rootKeyring: Keyring,
+  ruleMatcher: RuleMatcher,
   log: Logger,
 ): readonly (() => Promise<void>)[] => {
   for (const table of [searchKeys, objectPlaces])
@@ -193,6 +196,12 @@ const startWork = (
       log,
       intervalMs: limits.expiryIntervalMs,
       tasks: { removeExpired: (signal) => removeExpired(expiry, signal) },
+    }),
+    runPeriodically({
+      clock,
+      log,
+      intervalMs: limits.rulePollMs,
+      tasks: { applyRules: (signal) => ruleMatcher.run(signal) },
     }),
   ];
 };

@@ -1,6 +1,5 @@
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { guarded } from "../kit/server/guard.ts";
-import { pending } from "../kit/server/handlers.ts";
 import { guard } from "./access/guard.ts";
 import { createDomain, deleteDomain, getDomain, listDomains, updateDomain } from "./operations/domain.ts";
 import {
@@ -10,7 +9,7 @@ import {
   listIntegrations,
   putIntegration,
 } from "./operations/integration.ts";
-import { getAutoMergingPreview, getMatches } from "./operations/match.ts";
+import { getAutoMergingPreview, getMatches, getSimilarProfiles, listRuleBasedMatches } from "./operations/match.ts";
 import { mergeProfiles } from "./operations/merge.ts";
 import {
   deleteProfileObjectType,
@@ -64,7 +63,8 @@ export const handlers = guarded(
     getAutoMergingPreview,
     getIdentityResolutionJob,
     listIdentityResolutionJobs,
-    ...pending(CustomerProfileService, "getSimilarProfiles", "listRuleBasedMatches"),
+    getSimilarProfiles,
+    listRuleBasedMatches,
   },
   guard,
 );

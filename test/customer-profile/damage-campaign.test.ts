@@ -36,7 +36,9 @@ const putTicket = (client: ProfileClient, mail: string) =>
 const fillDomain = async (client: ProfileClient, account: string): Promise<void> => {
   const deadLetterQueueUrl = `https://queues.example/${account}/errors`;
   const matching = { enabled: true };
-  await client.createDomain({ domainName, defaultExpirationDays: 30, deadLetterQueueUrl, matching });
+  const ruleBasedMatching = { enabled: true, matchingRules: [{ rule: ["EmailAddress"] }] };
+  const settings = { defaultExpirationDays: 30, deadLetterQueueUrl, matching, ruleBasedMatching };
+  await client.createDomain({ domainName, ...settings });
   await client.putProfileObjectType(ticket);
   await client.putProfileObjectType(orphan);
   await putOrphan(client, "nobody@x.org");
@@ -64,6 +66,7 @@ const callsOf = (client: ProfileClient): Record<string, () => Promise<unknown>> 
   listAccountIntegrations: () => client.listAccountIntegrations({ uri: "inbox" }),
   putIntegration: () => client.putIntegration({ domainName, uri: "inbox", objectTypeName: "ticket" }),
   getMatches: () => client.getMatches({ domainName }),
+  listRuleBasedMatches: () => client.listRuleBasedMatches({ domainName }),
   listIdentityResolutionJobs: () => client.listIdentityResolutionJobs({ domainName }),
   createDomain: () => client.createDomain({ domainName: "second", defaultExpirationDays: 30 }),
   deleteDomain: () => client.deleteDomain({ domainName: "second" }),
@@ -76,6 +79,7 @@ const mayBeEmpty = [
   "object_type_keys",
   "flows",
   "changed_profiles",
+  "rule_changes",
   "job_bodies",
   "job_states",
   "jobs_scheduled",

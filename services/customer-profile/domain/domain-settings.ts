@@ -49,7 +49,7 @@ export const settingsOf = (request: CreateDomainRequest | UpdateDomainRequest): 
 const matchingOf = ({ enabled, jobSchedule, autoMerging, exportingConfig }: MatchingRequest): MatchingResponse =>
   create(MatchingResponseSchema, { enabled, jobSchedule, autoMerging, exportingConfig });
 
-// The rules are stored and not applied, so their status stays PENDING.
+// The stored status is that of rules that have not begun; what they have come to since is in a record of their own.
 const ruleBasedMatchingOf = (request: RuleBasedMatchingRequest): RuleBasedMatchingResponse =>
   create(RuleBasedMatchingResponseSchema, {
     enabled: request.enabled,

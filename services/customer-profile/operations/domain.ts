@@ -1,9 +1,9 @@
 /**
  * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a dead letter queue that is malformed or of
- * another account, (3) settings of identity resolution that contradict themselves or ask for exports, (4) a name that
- * exists, (5) one domain more than an account may have. UpdateDomain refuses (1) reserved tag keys, (2) such a queue,
- * (3) such settings, (4) a domain that does not exist, (5) an encryption key that cannot be used. GetDomain and
- * DeleteDomain refuse a domain that does not exist.
+ * another account, (3) settings of identity resolution that contradict themselves or ask for exports, then those of
+ * rules, (4) a name that exists, (5) one domain more than an account may have. UpdateDomain refuses (1) reserved tag
+ * keys, (2) such a queue, (3) such settings, (4) a domain that does not exist, (5) an encryption key that cannot be
+ * used. GetDomain and DeleteDomain refuse a domain that does not exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -11,28 +11,32 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { DomainRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
-import type { MatchingRequest } from "../../../gen/quartet/customerprofile/v1/matching_pb.ts";
+import type { MatchingRequest, RuleBasedMatchingRequest } from "../../../gen/quartet/customerprofile/v1/matching_pb.ts";
+import type { Transaction } from "../../kit/store/transaction.ts";
 import type { Access } from "../access/access.ts";
 import type { Application, Operation } from "../application.ts";
 import { findQueueProblem } from "../domain/dead-letter.ts";
 import { settingsOf } from "../domain/domain-settings.ts";
 import { idBytes } from "../domain/identifier.ts";
-import { findMatchingProblem } from "../domain/resolution/matching-rules.ts";
+import { findMatchingProblem, findRulesProblem } from "../domain/resolution/matching-rules.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
 import { removeIntegrationsOf } from "../store/integration.ts";
+import { findRulesStatus } from "../store/rule-matching.ts";
 import { endFlow } from "../work/flow/flow-job.ts";
 import { enqueueDomainPurge } from "../work/domain-purge.ts";
 import { applyMatching, endResolution } from "../work/resolution/resolution-job.ts";
+import { applyRules, endRules } from "../work/resolution/rule-settings.ts";
 
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
 export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
   refuseInvalidMatching(request.matching);
+  refuseInvalidRules(request.ruleBasedMatching);
   const nowMs = app.clock.now();
   const record = create(DomainRecordSchema, {
     ...settingsOf(request),
@@ -50,9 +54,10 @@ export const createDomain: Operation<"createDomain"> = async (request, { app, ac
       throw fault(ErrorReason.TOO_MANY_DOMAINS, { limit: String(limits.domainsPerAccountMax) });
     stored.createDomain(transaction, app.keyring, access.accountId, request.domainName, record);
     await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, record) });
+    await applyRulesOf(app, transaction, { ...begun, ...resolvedDomain(request, access, record) }, undefined, record);
   });
 
-  return domainAnswer(request.domainName, record);
+  return domainAnswer(request.domainName, record, record.ruleBasedMatching?.status);
 };
 
 /** Returns a domain's settings and its statistics, as of one instant. */
@@ -61,7 +66,7 @@ export const getDomain: Operation<"getDomain"> = (request, { app, access }) =>
     const record = await stored.getDomain(reader, access.accountId, request.domainName);
     const total = await totalOf(reader, record.domainId);
     return {
-      ...domainAnswer(request.domainName, record),
+      ...domainAnswer(request.domainName, record, await findRulesStatus(reader, record.domainId)),
       stats: {
         profileCount: total.profileCount,
         meteringProfileCount: total.meteringProfileCount,
@@ -76,6 +81,7 @@ export const updateDomain: Operation<"updateDomain"> = async (request, { app, ac
   refuseReservedTagKeys(request.tags);
   refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
   refuseInvalidMatching(request.matching);
+  refuseInvalidRules(request.ruleBasedMatching);
   const nowMs = app.clock.now();
   const begun = newResolution(app, nowMs);
 
@@ -87,7 +93,9 @@ export const updateDomain: Operation<"updateDomain"> = async (request, { app, ac
       await stored.moveDomainKey(transaction, app.keyring, after.domainId, after.defaultEncryptionKey);
     if (request.matching !== undefined)
       await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, after) });
-    return domainAnswer(request.domainName, after);
+    if (request.ruleBasedMatching !== undefined)
+      await applyRulesOf(app, transaction, { ...begun, ...resolvedDomain(request, access, after) }, before, after);
+    return domainAnswer(request.domainName, after, await findRulesStatus(transaction, after.domainId));
   });
 };
 
@@ -104,6 +112,7 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ac
     for (const uri of await removeIntegrationsOf(transaction, owner))
       await endFlow(app.jobs, transaction, domainId, uri);
     await endResolution(app.jobs, transaction, domainId, nowMs);
+    await endRules(app.jobs, transaction, domainId);
     stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
     enqueueDomainPurge(app.jobs, transaction, access.accountId, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());
@@ -134,10 +143,16 @@ const refuseInvalidMatching = (matching: MatchingRequest | undefined): void => {
   if (problem !== undefined) throw fault(ErrorReason.MATCHING_INVALID, { problem });
 };
 
+const refuseInvalidRules = (rules: RuleBasedMatchingRequest | undefined): void => {
+  const problem = rules && findRulesProblem(rules);
+  if (problem !== undefined) throw fault(ErrorReason.MATCHING_INVALID, { problem });
+};
+
 /** What an identity resolution that begins in a transaction needs from outside of it. */
 const newResolution = ({ ids }: Application, nowMs: number) => ({
   newResolutionId: idBytes(ids.hex(32)),
   newJobId: idBytes(ids.hex(32)),
+  newRulesId: idBytes(ids.hex(32)),
   nowMs,
 });
 
@@ -147,6 +162,15 @@ const resolvedDomain = (
   { domainId, matching }: DomainRecord,
 ) => ({ domainId, account: accountId, domainName, matching });
 
+const applyRulesOf = (
+  { jobs }: Application,
+  transaction: Transaction,
+  put: Omit<Parameters<typeof applyRules>[2], "before" | "after">,
+  before: DomainRecord | undefined,
+  after: Pick<DomainRecord, "ruleBasedMatching">,
+): Promise<void> =>
+  applyRules(jobs, transaction, { ...put, before: before?.ruleBasedMatching, after: after.ruleBasedMatching });
+
 const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRecord) => ({
   domainName,
   createdAt: timestampFromMs(Number(createdMs)),
@@ -154,7 +178,7 @@ const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRe
   tags,
 });
 
-const domainAnswer = (domainName: string, record: DomainRecord) => {
+const domainAnswer = (domainName: string, record: DomainRecord, rulesStatus: string | undefined) => {
   const { defaultExpirationDays, defaultEncryptionKey, deadLetterQueueUrl } = record;
   const { matching, ruleBasedMatching, dataStore } = record;
   return {
@@ -163,7 +187,7 @@ const domainAnswer = (domainName: string, record: DomainRecord) => {
     ...(defaultEncryptionKey === "" ? {} : { defaultEncryptionKey }),
     ...(deadLetterQueueUrl === "" ? {} : { deadLetterQueueUrl }),
     matching,
-    ruleBasedMatching,
+    ruleBasedMatching: ruleBasedMatching && { ...ruleBasedMatching, status: rulesStatus },
     dataStore,
   };
 };

@@ -2,6 +2,9 @@
  * Matches. GetMatches refuses, in this order: (1) a page token of another listing, (2) a domain that does not exist,
  * (3) one that does not look for matches. It needs no key of the domain. GetAutoMergingPreview refuses (1) settings
  * that contradict themselves, (2) a domain that does not exist, or whose key cannot be used, (3) as GetMatches.
+ * ListRuleBasedMatches refuses (1) a page token of another listing, (2) a domain that does not exist, (3) one that
+ * applies no rules. GetSimilarProfiles refuses (1) such a token, (2) a key that is none of the two, (3) such a domain,
+ * (4) one without this kind of matching, (5) a profile that does not exist.
  */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
@@ -10,7 +13,7 @@ import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reaso
 import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
-import { compareIds, idBytes, idText } from "../domain/identifier.ts";
+import { compareIds, idBytes, idText, parseProfileId } from "../domain/identifier.ts";
 import type { MergingSettings } from "../domain/resolution/auto-merging.ts";
 import { findMergingProblem, isSureEnough, plannedMerges } from "../domain/resolution/auto-merging.ts";
 import { hasResults, isJobExpired } from "../domain/resolution/job-state.ts";
@@ -18,10 +21,11 @@ import { fault } from "../faults.ts";
 import { mergedProfile } from "../ingestion/merge-profiles.ts";
 import { limits } from "../limits.ts";
 import { getDomain, openDomain } from "../store/domain.ts";
-import { countMatches, listMatches, profilesOf } from "../store/match.ts";
-import { findMatchedProfiles, isProfileUnexpired } from "../store/profile.ts";
+import { countMatches, findMatch, findMatchProfile, listMatches, profilesOf } from "../store/match.ts";
+import { assertProfile, findMatchedProfiles, isProfileUnexpired } from "../store/profile.ts";
 import { findResolution } from "../store/resolution.ts";
 import { listResolutionJobs } from "../store/resolution-job.ts";
+import { findRulesId } from "../store/rule-matching.ts";
 
 /**
  * Lists the matches that the last job has found, by identifier; none before the first has ended, and once the last has
@@ -87,6 +91,96 @@ export const getAutoMergingPreview: Operation<"getAutoMergingPreview"> = async (
     numberOfProfilesInSample: BigInt(counts.profileCount),
     numberOfProfilesWillBeMerged: BigInt(counts.mergedCount),
   };
+};
+
+/**
+ * Lists the matches that rules have found, by identifier. A match of which one profile is left is not listed, so a page
+ * may be short.
+ */
+export const listRuleBasedMatches: Operation<"listRuleBasedMatches"> = async (request, context) => {
+  const { app, access } = context;
+  const { domainName } = request;
+  const page = app.pages.open(context, request, [domainName]);
+  const nowMs = app.clock.now();
+
+  return app.store.read(async (reader) => {
+    const { domainId } = await getDomain(reader, access.accountId, domainName);
+    const rulesId = await getRulesId(reader, domainId, domainName);
+    const after = page.after === undefined ? undefined : idBytes(page.after);
+    const found = await listMatches(reader, rulesId, after, page.lookFor);
+    const { items, ...next } = page.cut(found, ({ key }) => idText(key[1]));
+    const matchIds = [];
+    for (const { key, value } of items)
+      if ((await listUnexpired(reader, domainId, value, nowMs)).length > 1) matchIds.push(idText(key[1]));
+    return { matchIds, ...next };
+  });
+};
+
+/**
+ * Lists the profiles of a match, which is named by its identifier or by that of one of them. Without such a match the
+ * answer names none.
+ */
+export const getSimilarProfiles: Operation<"getSimilarProfiles"> = async (request, context) => {
+  const { app, access } = context;
+  const { domainName, matchType, searchValue } = request;
+  const searchKey = request.searchKey.toLowerCase();
+  const page = app.pages.open(context, request, [domainName, matchType, searchKey, searchValue]);
+  if (searchKey !== "matchid" && searchKey !== "profileid") throw fault(ErrorReason.SIMILAR_KEY_INVALID);
+  const nowMs = app.clock.now();
+
+  return app.store.read(async (reader) => {
+    const { domainId } = await getDomain(reader, access.accountId, domainName);
+    const matchingId =
+      matchType === "RULE_BASED_MATCHING"
+        ? await getRulesId(reader, domainId, domainName)
+        : await getResultsId(reader, domainId, domainName, nowMs);
+    const matchId =
+      searchKey === "matchid"
+        ? parseProfileId(searchValue)
+        : await matchOfProfile(reader, domainId, matchingId, searchValue, nowMs);
+    const match = matchId && matchingId && (await findMatch(reader, matchingId, matchId));
+    const profileIds = match === undefined ? [] : await listUnexpired(reader, domainId, match, nowMs);
+    if (match === undefined || profileIds.length < 2) return { matchType };
+    const left = profileIds.filter((id) => page.after === undefined || id > page.after).slice(0, page.lookFor);
+    const { items, ...next } = page.cut(left, (id) => id);
+    const { ruleLevel, confidenceScore } = match;
+    const found = ruleLevel > 0 ? { ruleLevel } : { confidenceScore };
+    return { profileIds: items, matchId: idText(matchId!), matchType, ...found, ...next };
+  });
+};
+
+/** The match of a profile; undefined: it has none. Throws PROFILE_NOT_FOUND. */
+const matchOfProfile = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  matchingId: Uint8Array | undefined,
+  profile: string,
+  nowMs: number,
+): Promise<Uint8Array | undefined> => {
+  const profileId = parseProfileId(profile);
+  if (profileId === undefined) throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: profile });
+  await assertProfile(reader, { id: domainId }, profileId, nowMs);
+  const found = matchingId && (await findMatchProfile(reader, matchingId, profileId));
+  return found === undefined || found.matchId.length === 0 ? undefined : found.matchId;
+};
+
+/** The rules of a domain. Throws RULES_DISABLED. */
+const getRulesId = async (reader: Reader, domainId: Uint8Array, domainName: string): Promise<Uint8Array> => {
+  const rulesId = await findRulesId(reader, domainId);
+  if (rulesId === undefined) throw fault(ErrorReason.RULES_DISABLED, { domain_name: domainName });
+  return rulesId;
+};
+
+/** The identity resolution of a domain, if it has results that have not expired. Throws MATCHING_DISABLED. */
+const getResultsId = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  domainName: string,
+  nowMs: number,
+): Promise<Uint8Array | undefined> => {
+  const { resolutionId } = await getResolution(reader, domainId, domainName);
+  const generatedMs = await findResultsTime(reader, domainId, resolutionId, nowMs);
+  return generatedMs === undefined ? undefined : resolutionId;
 };
 
 /** The identity resolution of a domain. Throws MATCHING_DISABLED. */

@@ -1,4 +1,4 @@
-/** Tables 24 to 30 of the map in layout.ts: what identity resolution knows and has found. */
+/** Tables 24 to 30, 32 and 33 of the map in layout.ts: what identity resolution knows and has found. */
 import {
   ChangedProfileRecordSchema,
   MatchCountRecordSchema,
@@ -7,12 +7,13 @@ import {
   MatchRecordSchema,
   ResolutionJobRecordSchema,
   ResolutionRecordSchema,
+  RuleMatchingRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { bytes, defineTable } from "../../kit/store/table.ts";
 
 /**
- * The domains that have identity resolution enabled. A record changes only when that does, because each change of a
- * profile reads it.
+ * The domains that have identity resolution enabled, by weekly jobs or by rules. A record changes only when that does,
+ * because each change of a profile reads it.
  * Sorted so that one is found by its domain.
  *
  *     resolutions/0x07
@@ -113,3 +114,46 @@ export const matchCounts = defineTable({
   key: [bytes("resolution id")],
   value: MatchCountRecordSchema,
 });
+
+/**
+ * The rules that are applied, which are in the settings of their domains. What they found is in tables 27 to 30 under
+ * their identifier.
+ * Sorted so that one is found by the identifier that changed profiles are noted under.
+ *
+ *     rule_matchings/0x08
+ *     0020 0800
+ */
+export const ruleMatchings = defineTable({
+  number: 32,
+  name: "rule_matchings",
+  key: [bytes("rules id")],
+  value: RuleMatchingRecordSchema,
+});
+
+/**
+ * The profiles that are to be compared by rules. An empty profile id stands for all profiles, which are noted first.
+ * Sorted so that the first of any domain is found at once, and the domains can take turns.
+ * Written with profiles.
+ *
+ *     rule_changes/0x08/0x09
+ *     0021 0800 0900
+ */
+export const ruleChanges = defineTable({
+  number: 33,
+  name: "rule_changes",
+  key: [bytes("rules id"), bytes("profile id")],
+  value: ChangedProfileRecordSchema,
+});
+
+/** These tables. */
+export const resolutionLayout = [
+  resolutions,
+  resolutionJobs,
+  changedProfiles,
+  matchProfiles,
+  matchKeys,
+  matches,
+  matchCounts,
+  ruleMatchings,
+  ruleChanges,
+] as const;

@@ -32,12 +32,14 @@
  *    29  matches          resolution id, match id          -> MatchRecord
  *    30  match_counts     resolution id                    -> MatchCountRecord
  *    31  account_letters  account                          -> AccountLettersRecord
+ *    32  rule_matchings   rules id                         -> RuleMatchingRecord
+ *    33  rule_changes     rules id, profile id             -> ChangedProfileRecord
  *    64  the seven tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
  * and the unique keys of objects are digests under a key of the domain. A domain's data is found by its identifier
  * only, so deleting its two records (2 and 3) makes all of it unreachable and, without its key, unreadable. Tables 24
- * to 30 are declared in layout-resolution.ts.
+ * to 30, 32 and 33 are declared in layout-resolution.ts.
  */
 import {
   CounterRecordSchema,
@@ -63,15 +65,7 @@ import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-tokens.ts";
 import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/store/table.ts";
 import { accountLetters } from "./account-letters.ts";
-import {
-  changedProfiles,
-  matchCounts,
-  matches,
-  matchKeys,
-  matchProfiles,
-  resolutionJobs,
-  resolutions,
-} from "./layout-resolution.ts";
+import { resolutionLayout } from "./layout-resolution.ts";
 
 /**
  * The key of the service's page tokens.
@@ -383,13 +377,7 @@ export const layout = [
   deadLetters,
   objectTypeKeys,
   flows,
-  resolutions,
-  resolutionJobs,
-  changedProfiles,
-  matchProfiles,
-  matchKeys,
-  matches,
-  matchCounts,
+  ...resolutionLayout,
   accountLetters,
 ] as const;
 

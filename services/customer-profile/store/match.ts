@@ -3,10 +3,15 @@ import { createHash } from "node:crypto";
 import type { MatchProfileRecord, MatchRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
 import { compareIds, idBytes, idText } from "../domain/identifier.ts";
+import type { MatchComparison } from "../domain/resolution/match-comparison.ts";
 import type { MatchGroup } from "../domain/resolution/match-groups.ts";
 import type { DomainKeys } from "../encryption/domain-keys.ts";
 import { joinBytes, joinDigests, splitBytes, splitDigests } from "./key-index.ts";
-import { changedProfiles, matchCounts, matches, matchKeys, matchProfiles } from "./layout-resolution.ts";
+import type { changedProfiles } from "./layout-resolution.ts";
+import { matchCounts, matches, matchKeys, matchProfiles } from "./layout-resolution.ts";
+
+/** Where the profiles are noted that are to be compared: by the next weekly job, or by rules. */
+export type ChangeTable = typeof changedProfiles;
 
 const idBytesLength = 16;
 
@@ -101,14 +106,15 @@ export const replaceMatches = (
   resolutionId: Uint8Array,
   profiles: ReadonlyMap<string, MatchProfileRecord>,
   groups: readonly MatchGroup[],
+  resultOf: MatchComparison<never>["resultOf"],
 ): void => {
   const before = new Set([...profiles.values()].map(({ matchId }) => idText(matchId)).filter((id) => id !== ""));
   const matchIds = new Map<string, Uint8Array>();
   for (const matchId of before) transaction.delete(matches, [resolutionId, idBytes(matchId)]);
-  for (const { profileIds, confidence } of groups) {
+  for (const { profileIds, strength } of groups) {
     const joined = joinBytes(profileIds.map(idBytes), idBytesLength);
     const matchId = matchIdOf(joined);
-    transaction.put(matches, [resolutionId, matchId], { profileIds: joined, confidenceScore: confidence });
+    transaction.put(matches, [resolutionId, matchId], { profileIds: joined, ...resultOf(strength) });
     for (const profileId of profileIds) matchIds.set(profileId, matchId);
   }
   for (const [profileId, record] of profiles) {
@@ -128,6 +134,7 @@ export const removeFromMatches = async (
   transaction: Transaction,
   resolutionId: Uint8Array,
   profileId: Uint8Array,
+  changes: ChangeTable,
 ): Promise<void> => {
   const record = await findMatchProfile(transaction, resolutionId, profileId);
   if (record === undefined) return;
@@ -138,7 +145,7 @@ export const removeFromMatches = async (
     record.matchId.length === 0 ? undefined : await transaction.get(matches, [resolutionId, record.matchId]);
   if (match === undefined) return;
   const left = profilesOf(match).filter((id) => compareIds(id, profileId) !== 0);
-  for (const id of left) transaction.put(changedProfiles, [resolutionId, id], {});
+  for (const id of left) transaction.put(changes, [resolutionId, id], {});
   if (left.length > 1) {
     transaction.put(matches, [resolutionId, record.matchId], { ...match, profileIds: joinBytes(left, idBytesLength) });
     return;

@@ -107,7 +107,7 @@ export const getProfile = async (
 /** Throws PROFILE_NOT_FOUND if the profile does not exist or has expired. Decrypts nothing. */
 export const assertProfile = async (
   reader: Reader,
-  domain: DomainData,
+  domain: Pick<DomainData, "id">,
   id: Uint8Array,
   nowMs: number,
 ): Promise<void> => {

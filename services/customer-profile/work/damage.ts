@@ -12,7 +12,7 @@ export const isDamage = (error: unknown): boolean =>
 export const unlessDamaged = async <Item, Result>(
   items: readonly Item[],
   work: (items: readonly Item[]) => Promise<Result>,
-  onDamaged: (error: unknown) => void,
+  onDamaged: (error: unknown, item: Item) => void,
 ): Promise<Result[]> => {
   if (items.length === 0) return [];
   try {
@@ -20,7 +20,7 @@ export const unlessDamaged = async <Item, Result>(
   } catch (error) {
     if (!isDamage(error)) throw error;
     if (items.length === 1) {
-      onDamaged(error);
+      onDamaged(error, items[0] as Item);
       return [];
     }
   }

@@ -87,6 +87,59 @@ describe("createDomain", () => {
   });
 });
 
+describe("the settings of rules", () => {
+  const rules = { matchingRules: [{ rule: ["LastName", "Address.City"] }, { rule: ["PhoneNumber"] }] };
+  const selected = (fields: object) => ({
+    ...rules,
+    attributeTypesSelector: { attributeMatchingModel: "ONE_TO_ONE", ...fields },
+  });
+  const problems: readonly (readonly [object, string])[] = [
+    [{}, "an enabled RuleBasedMatching needs MatchingRules"],
+    [{ matchingRules: [{ rule: ["Shoe"] }] }, "MatchingRules names Shoe, which is no attribute of profiles"],
+    [
+      { ...rules, maxAllowedRuleLevelForMatching: 1, maxAllowedRuleLevelForMerging: 2 },
+      "MaxAllowedRuleLevelForMerging is above MaxAllowedRuleLevelForMatching",
+    ],
+    [selected({ address: ["Home"] }), "AttributeTypesSelector names Home, which is no field of that kind"],
+    [
+      selected({ phoneNumber: ["EmailAddress"] }),
+      "AttributeTypesSelector names EmailAddress, which is no field of that kind",
+    ],
+    [selected({ emailAddress: ["Address"] }), "AttributeTypesSelector names Address, which is no field of that kind"],
+    [
+      { ...rules, conflictResolution: { conflictResolvingModel: "SOURCE" } },
+      "ConflictResolution by SOURCE needs a SourceName",
+    ],
+  ];
+
+  test.each(problems)("are refused: %o", async (changes, problem) => {
+    const { client } = await startHarness();
+    const ruleBasedMatching = { enabled: true, ...changes };
+    const refusal = `MATCHING_INVALID: The matching settings are not valid: ${problem}`;
+    expect(await refusalOf(client.createDomain({ domainName: "shop", ...days, ruleBasedMatching }))).toBe(refusal);
+    expect(await refusalOf(client.updateDomain({ domainName: "none", ruleBasedMatching }))).toBe(refusal);
+  });
+
+  test("are answered as they were put, with their status as long as they are applied", async () => {
+    const { client } = await startHarness({ works: false });
+    const ruleBasedMatching = {
+      enabled: true,
+      ...selected({ address: ["Address", "MaillingAddress"], phoneNumber: ["HomePhoneNumber"] }),
+      maxAllowedRuleLevelForMatching: 2,
+      maxAllowedRuleLevelForMerging: 1,
+      conflictResolution: { conflictResolvingModel: "SOURCE", sourceName: "order" },
+      exportingConfig: { s3Exporting: { s3BucketName: "results" } },
+    };
+    const put = { ruleBasedMatching: { ...ruleBasedMatching, status: "PENDING" } };
+    expect(await client.createDomain({ domainName: "shop", ...days, ruleBasedMatching })).toMatchObject(put);
+    expect(await client.getDomain({ domainName: "shop" })).toMatchObject(put);
+    expect(await client.updateDomain({ domainName: "shop", tags: { team: "crm" } })).toMatchObject(put);
+    const ended = await client.updateDomain({ domainName: "shop", ruleBasedMatching: { enabled: false } });
+    expect(ended.ruleBasedMatching).toMatchObject({ enabled: false, matchingRules: [] });
+    expect(ended.ruleBasedMatching?.status).toBeUndefined();
+  });
+});
+
 describe("the settings of identity resolution", () => {
   const source = { autoMerging: { enabled: true, conflictResolution: { conflictResolvingModel: "SOURCE" } } };
   const exporting = { exportingConfig: { s3Exporting: { s3BucketName: "results" } } };
@@ -235,12 +288,5 @@ test("an anonymous caller may do nothing", async () => {
   );
   expect(await refusalOf(nobody.createDomain({ domainName: "shop", ...days }))).toBe(
     "ACCESS_DENIED: The caller is not authorized to perform customer-profile:CreateDomain on *",
-  );
-});
-
-test("an operation that is known and not offered says so by name", async () => {
-  const { client } = await startHarness();
-  expect(await refusalOf(client.listRuleBasedMatches({ domainName: "shop" }))).toBe(
-    "NOT_IMPLEMENTED: The operation ListRuleBasedMatches is not implemented",
   );
 });

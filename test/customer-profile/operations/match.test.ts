@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { refusalOf } from "../harness.ts";
 import { startResolving, together } from "../work/resolution/resolving.ts";
+import { ruling, startRuling } from "../work/resolution/ruling.ts";
 
 const mail = (emailAddress: string) => ({ emailAddress });
 const pairsOf = (count: number) =>
@@ -145,5 +146,110 @@ describe("getAutoMergingPreview", () => {
     expect(await refusalOf(client.getAutoMergingPreview(request))).toBe(
       "MATCHING_DISABLED: Identity resolution is not enabled in domain shop",
     );
+  });
+});
+
+const byRules = { domainName: "shop", matchType: "RULE_BASED_MATCHING" };
+const byJobs = { domainName: "shop", matchType: "ML_BASED_MATCHING" };
+
+describe("listRuleBasedMatches", () => {
+  test("lists in pages, each match once", async () => {
+    const { client, add, settle } = await startRuling(ruling(["EmailAddress"]));
+    await add(...pairsOf(5));
+    await settle();
+    const ids: string[] = [];
+    const sizes: number[] = [];
+    let nextToken: string | undefined;
+    do {
+      const request = { domainName: "shop", maxResults: 2, ...(nextToken && { nextToken }) };
+      const page = await client.listRuleBasedMatches(request);
+      ids.push(...page.matchIds);
+      sizes.push(page.matchIds.length);
+      nextToken = page.nextToken;
+    } while (nextToken !== undefined);
+    expect(sizes).toEqual([2, 2, 1]);
+    expect(new Set(ids).size).toBe(5);
+    expect(ids.every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
+  });
+
+  test("refuses, in this order", async () => {
+    const { client, clientOf, add, settle } = await startRuling(ruling(["EmailAddress"]));
+    await add(...pairsOf(2));
+    await settle();
+    const { nextToken = "" } = await client.listRuleBasedMatches({ domainName: "shop", maxResults: 1 });
+    expect(await refusalOf(client.listRuleBasedMatches({ domainName: "none", nextToken }))).toBe(
+      "INVALID_PAGE_TOKEN: The value of NextToken is not a token of this listing",
+    );
+    const unknown = "DOMAIN_NOT_FOUND: Domain shop does not exist";
+    expect(await refusalOf(clientOf("111111111111").listRuleBasedMatches({ domainName: "shop" }))).toBe(unknown);
+    await client.createDomain({ domainName: "plain", defaultExpirationDays: 30, matching: { enabled: true } });
+    expect(await refusalOf(client.listRuleBasedMatches({ domainName: "plain" }))).toBe(
+      "RULES_DISABLED: Matching by rules is not enabled in domain plain",
+    );
+  });
+});
+
+describe("getSimilarProfiles", () => {
+  test("answers a match of rules by its identifier and by a profile, with its level", async () => {
+    const { client, add, settle } = await startRuling(ruling(["AccountNumber", "EmailAddress"]));
+    const [one, two, three] = await add(mail("a@x.org"), mail("a@x.org"), mail("b@x.org"));
+    await settle();
+    const [matchId] = (await client.listRuleBasedMatches({ domainName: "shop" })).matchIds;
+    const expected = { matchId, matchType: "RULE_BASED_MATCHING", ruleLevel: 2 };
+    for (const [searchKey, searchValue] of [
+      ["matchId", matchId],
+      ["MatchId", matchId],
+      ["profileId", one],
+      ["PROFILEID", two],
+    ]) {
+      const answer = await client.getSimilarProfiles({ ...byRules, searchKey: searchKey!, searchValue: searchValue! });
+      expect(answer).toMatchObject(expected);
+      expect(answer.profileIds.join()).toBe(together(one, two));
+      expect(answer.confidenceScore).toBeUndefined();
+    }
+    const alone = await client.getSimilarProfiles({ ...byRules, searchKey: "profileId", searchValue: three! });
+    expect(alone).toMatchObject({ matchType: "RULE_BASED_MATCHING", profileIds: [] });
+    expect(alone.matchId).toBeUndefined();
+  });
+
+  test("answers a match of a job with its confidence, in pages, until the job has expired", async () => {
+    const { client, clock, add, passWeek } = await startResolving();
+    const ids = await add(mail("a@x.org"), mail("a@x.org"), mail("a@x.org"));
+    await passWeek();
+    const request = { ...byJobs, searchKey: "profileId", searchValue: ids[0]! };
+    const first = await client.getSimilarProfiles({ ...request, maxResults: 2 });
+    expect(first.confidenceScore).toBeCloseTo(0.8, 2);
+    expect(first.ruleLevel).toBeUndefined();
+    const second = await client.getSimilarProfiles({ ...request, maxResults: 2, nextToken: first.nextToken! });
+    expect([...first.profileIds, ...second.profileIds].join()).toBe(together(...ids));
+    expect(second.nextToken).toBeUndefined();
+    clock.advance(6 * 24 * 60 * 60 * 1000);
+    expect((await client.getSimilarProfiles(request)).profileIds).toHaveLength(3);
+  });
+
+  test("answers no profiles of a match that does not exist", async () => {
+    const { client } = await startRuling(ruling(["EmailAddress"]));
+    for (const searchValue of ["0".repeat(32), "no identifier"])
+      expect(await client.getSimilarProfiles({ ...byRules, searchKey: "matchId", searchValue })).toMatchObject({
+        profileIds: [],
+      });
+  });
+
+  test("refuses, in this order", async () => {
+    const { client, add, settle } = await startRuling(ruling(["EmailAddress"]));
+    const [one] = await add(mail("a@x.org"), mail("a@x.org"));
+    await settle();
+    const similar = (more: object) =>
+      refusalOf(client.getSimilarProfiles({ ...byRules, searchKey: "profileId", searchValue: one!, ...more }));
+    expect(await similar({ domainName: "none", searchKey: "_email", nextToken: "bm90IG1pbmU=" })).toBe(
+      "INVALID_PAGE_TOKEN: The value of NextToken is not a token of this listing",
+    );
+    expect(await similar({ domainName: "none", searchKey: "_email" })).toBe("SIMILAR_KEY_INVALID");
+    expect(await similar({ domainName: "none" })).toBe("DOMAIN_NOT_FOUND: Domain none does not exist");
+    expect(await similar({ matchType: "ML_BASED_MATCHING", searchValue: "x" })).toBe(
+      "MATCHING_DISABLED: Identity resolution is not enabled in domain shop",
+    );
+    for (const searchValue of ["x", "0".repeat(32)])
+      expect(await similar({ searchValue })).toBe(`PROFILE_NOT_FOUND: Profile ${searchValue} does not exist`);
   });
 });

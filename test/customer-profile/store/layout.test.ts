@@ -13,7 +13,7 @@ describe("the keys of the customer profile database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+      1, 2, 3, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32, 33, 31,
     ]);
   });
 
@@ -48,6 +48,8 @@ describe("the keys of the customer profile database", () => {
     expect(hex(resolution.matchKeys, [bytes("08"), bytes("0b"), bytes("09")])).toBe("001c08000b000900");
     expect(hex(resolution.matches, [bytes("08"), bytes("0e")])).toBe("001d08000e00");
     expect(hex(resolution.matchCounts, [bytes("08")])).toBe("001e0800");
+    expect(hex(resolution.ruleMatchings, [bytes("08")])).toBe("00200800");
+    expect(hex(resolution.ruleChanges, [bytes("08"), bytes("09")])).toBe("002108000900");
     expect(hex(layout.profileSeeds, [bytes("07"), bytes("09")])).toBe("001407000900");
   });
 

@@ -70,9 +70,19 @@ describe("an OpenAPI document", () => {
     expect([...groups].toSorted((a, b) => (a < b ? -1 : 1)).join(" ")).toBe(tags);
   });
 
+  const unofferedOf = (document: Document | undefined) =>
+    operationsOf(document!)
+      .filter((operation) => !operation["x-quartet-offered"])
+      .map(({ operationId }) => operationId);
+
+  test.each(exported)("of $api marks no operation as not offered", ({ document }) => {
+    expect(unofferedOf(document)).toEqual([]);
+  });
+
   test("marks the operations that are not offered", () => {
-    const marked = operationsOf(profiles as Document).filter((operation) => !operation["x-quartet-offered"]);
-    expect(marked.map(({ operationId }) => operationId)).toEqual(["GetSimilarProfiles", "ListRuleBasedMatches"]);
+    const [source] = exportSources(spellingOf(svcDialect("svc")), readProtoComments());
+    const less = openApiDocument({ ...source!, unoffered: new Set(["GetMatches", "MergeProfiles"]) });
+    expect(unofferedOf(less as unknown as Document)).toEqual(["GetMatches", "MergeProfiles"]);
   });
 
   test.each(exported)("of $api holds the schema of OpenAPI 3.1", async ({ document }) => {

@@ -3,12 +3,20 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import { spellingOf } from "../../../gateway/dialects/dialect.ts";
+import { svcDialect } from "../../../gateway/dialects/svc.ts";
+import { exportSources } from "../../../gateway/exports/export-source.ts";
+import { readProtoComments } from "../../../gateway/exports/proto-comments.ts";
+import { referencePage } from "../../../gateway/exports/reference.ts";
+
 /** What `npm run check` compares with the contract. */
 const page = (name: string): string =>
   readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "reference", `${name}.md`), "utf8");
 
-const section = (name: string, heading: string): string =>
-  page(name).split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+const section = (name: string, heading: string): string => sectionOf(page(name), heading);
+
+const sectionOf = (text: string, heading: string): string =>
+  text.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
 
 test("an operation shows its request, permissions, members with limits, and calls by three clients", () => {
   const putRule = section("event-bus", "PutRule");
@@ -32,9 +40,11 @@ test("an operation of the XML API shows its path, and pages of a listing their t
 });
 
 test("an operation that is not offered says so and shows no call", () => {
-  const unoffered = section("customer-profile", "ListRuleBasedMatches");
-  expect(unoffered).toContain("**Not offered**");
-  expect(unoffered).not.toContain("aws customer-profiles");
+  const [source] = exportSources(spellingOf(svcDialect("svc")), readProtoComments());
+  const text = referencePage({ ...source!, unoffered: new Set(["GetMatches"]) });
+  expect(sectionOf(text, "GetMatches")).toContain("**Not offered**");
+  expect(sectionOf(text, "GetMatches")).not.toContain("aws customer-profiles");
+  expect(sectionOf(text, "MergeProfiles")).toContain("aws customer-profiles");
 });
 
 test("errors have their code and status, types their members", () => {

@@ -2952,14 +2952,14 @@ export type GetSimilarProfilesRequest = Message<"quartet.customerprofile.v1.GetS
   matchType: string;
 
   /**
-   * The name of a search key.
+   * `matchId` or `profileId`, in any letter case.
    *
    * @generated from field: string search_key = 3;
    */
   searchKey: string;
 
   /**
-   * Its value.
+   * The identifier of the match, or of one of its profiles.
    *
    * @generated from field: string search_value = 4;
    */

@@ -303,7 +303,7 @@ export type RuleBasedMatchingRequest = Message<"quartet.customerprofile.v1.RuleB
   enabled?: boolean | undefined;
 
   /**
-   * The rules, most trusted first. Empty: none.
+   * The rules, most trusted first: the first has level 1. Empty: none, only right if not enabled.
    *
    * @generated from field: repeated quartet.customerprofile.v1.MatchingRule matching_rules = 2;
    */
@@ -338,7 +338,7 @@ export type RuleBasedMatchingRequest = Message<"quartet.customerprofile.v1.RuleB
   conflictResolution?: ConflictResolution | undefined;
 
   /**
-   * Where results are written. Unset: nowhere.
+   * Where results are to be written. Stored, and not done. Unset: nowhere.
    *
    * @generated from field: quartet.customerprofile.v1.ExportingConfig exporting_config = 7;
    */
@@ -373,7 +373,7 @@ export type RuleBasedMatchingResponse = Message<"quartet.customerprofile.v1.Rule
   matchingRules: MatchingRule[];
 
   /**
-   * PENDING, IN_PROGRESS or ACTIVE. Unset: rules are not applied.
+   * PENDING; IN_PROGRESS: all profiles are being compared; ACTIVE. Unset: rules are not applied.
    *
    * @generated from field: optional string status = 8;
    */
@@ -429,7 +429,8 @@ export const RuleBasedMatchingResponseSchema: GenMessage<RuleBasedMatchingRespon
  */
 export type MatchingRule = Message<"quartet.customerprofile.v1.MatchingRule"> & {
   /**
-   * The attributes that must all be equal.
+   * The attributes that two profiles must both have, and have equal: a field (`LastName`, `Attributes.tier`), a kind
+   * of fields (`PhoneNumber`, `EmailAddress`, `Address`), or a line of addresses (`Address.City`).
    *
    * @generated from field: repeated string rule = 1;
    */

@@ -39,7 +39,8 @@ const attributes = new Set([
   ...addressFields.flatMap(({ path }) => [path, ...addressLines.map((line) => `${path}.${line.path}`)]),
 ]);
 
-const isAttribute = (name: string): boolean =>
+/** Whether a name is that of an attribute: a field, an address, one of its lines, or `Attributes.` and any name. */
+export const isAttribute = (name: string): boolean =>
   attributes.has(name) || (name.startsWith(attributesPrefix) && name.length > attributesPrefix.length);
 
 /** Whether a match is sure enough to be merged. */
@@ -50,22 +51,34 @@ export const isSureEnough = (confidence: number, settings: MergingSettings): boo
  * What is merged of the profiles of a match: those that agree exactly on all attributes of a criterion, or are held
  * together by others that do. The oldest of them stays.
  */
-export const plannedMerges = (profiles: readonly MergedProfile[], settings: MergingSettings): PlannedMerge[] => {
+export const plannedMerges = (profiles: readonly MergedProfile[], settings: MergingSettings): PlannedMerge[] =>
+  mergesOf(
+    profiles,
+    (one, other) => isAgreed(one.state, other.state, settings.consolidation),
+    settings.conflictResolution,
+  );
+
+/** What is merged of some profiles: those that agree, or are held together by others that do. The oldest stays. */
+export const mergesOf = (
+  profiles: readonly MergedProfile[],
+  isSame: (one: MergedProfile, other: MergedProfile) => boolean,
+  conflictResolution: ConflictResolution | undefined,
+): PlannedMerge[] => {
   const [oldest, ...later] = profiles.toSorted(compareAge);
   if (oldest === undefined) return [];
   const together = [oldest];
   let left: readonly MergedProfile[] = later;
   for (const one of together) {
     const { agreeing = [], others = [] } = Object.groupBy(left, (other) =>
-      isAgreed(one.state, other.state, settings.consolidation) ? "agreeing" : "others",
+      isSame(one, other) ? "agreeing" : "others",
     );
     together.push(...agreeing);
     left = others;
   }
-  const rest = plannedMerges(left, settings);
+  const rest = mergesOf(left, isSame, conflictResolution);
   if (together.length === 1) return rest;
   const [, ...others] = together.map(({ id }) => id);
-  return [{ main: oldest.id, others, sources: sourcesOf(together, settings.conflictResolution) }, ...rest];
+  return [{ main: oldest.id, others, sources: sourcesOf(together, conflictResolution) }, ...rest];
 };
 
 const compareAge = (a: MergedProfile, b: MergedProfile): number =>

@@ -1,4 +1,6 @@
 import type { ComparedValues } from "./compared-values.ts";
+import { comparedValuesOf, sharedKeysOf } from "./compared-values.ts";
+import type { MatchComparison } from "./match-comparison.ts";
 
 /** How much it says that two profiles are of the same customer if they agree on a value, or say different ones. */
 interface Weight {
@@ -24,13 +26,24 @@ const prior = -6;
 const compared = Object.keys(weights) as readonly (keyof ComparedValues)[];
 
 /** The lowest confidence with which profiles are a match. */
-export const confidenceMin = 0.5;
+const confidenceMin = 0.5;
 
 /** How sure it is that two profiles are of the same customer, 0 to 1. What one of them does not say counts nothing. */
 export const confidenceOf = (a: ComparedValues, b: ComparedValues): number => {
   let evidence = prior;
   for (const name of compared) evidence += evidenceOf(name, a[name], b[name]);
   return 1 / (1 + 2 ** -evidence);
+};
+
+/** The comparison by weights: the strength of a match is its confidence. */
+export const comparisonByWeights: MatchComparison<ComparedValues> = {
+  valuesOf: comparedValuesOf,
+  keysOf: sharedKeysOf,
+  strengthOf(a, b) {
+    const confidence = confidenceOf(a, b);
+    return confidence >= confidenceMin ? confidence : 0;
+  },
+  resultOf: (strength) => ({ confidenceScore: strength }),
 };
 
 const evidenceOf = (name: keyof ComparedValues, a: ReadonlySet<string>, b: ReadonlySet<string>): number => {

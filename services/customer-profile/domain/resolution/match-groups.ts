@@ -1,42 +1,42 @@
 import { limits } from "../../limits.ts";
 
-/** Two profiles that may be of the same customer. */
+/** Two profiles that may be of the same customer, and how much speaks for it. */
 export interface MatchPair {
   readonly profileIds: readonly [string, string];
-  readonly confidence: number;
+  readonly strength: number;
 }
 
-/** Profiles that may be of the same customer, and how sure the least sure pair is that holds them together. */
+/** Profiles that may be of the same customer, and the strength of the weakest pair that holds them together. */
 export interface MatchGroup {
   /** Ascending, two or more. */
   readonly profileIds: readonly string[];
-  readonly confidence: number;
+  readonly strength: number;
 }
 
 /**
- * Joins pairs to groups, the surest first. A pair that would make a group too large is left out, so each profile is
- * with those that it is most surely the same customer as. The result does not depend on the order of the pairs.
+ * Joins pairs to groups, the strongest first. A pair that would make a group too large is left out, so each profile is
+ * with those that most speaks for. The result does not depend on the order of the pairs.
  */
 export const groupsOf = (pairs: readonly MatchPair[]): readonly MatchGroup[] => {
-  const groups = new Map<string, { profileIds: string[]; confidence: number }>();
-  const groupOf = (id: string) => groups.get(id) ?? { profileIds: [id], confidence: 1 };
+  const groups = new Map<string, { profileIds: string[]; strength: number }>();
+  const groupOf = (id: string) => groups.get(id) ?? { profileIds: [id], strength: Infinity };
   for (const {
     profileIds: [a, b],
-    confidence,
+    strength,
   } of pairs.toSorted(comparePairs)) {
     const [one, other] = [groupOf(a), groupOf(b)];
     if (one === other || one.profileIds.length + other.profileIds.length > limits.matchedProfilesMax) continue;
     const joined = {
       profileIds: [...one.profileIds, ...other.profileIds],
-      confidence: Math.min(one.confidence, other.confidence, confidence),
+      strength: Math.min(one.strength, other.strength, strength),
     };
     for (const id of joined.profileIds) groups.set(id, joined);
   }
-  return [...new Set(groups.values())].map(({ profileIds, confidence }) => ({
+  return [...new Set(groups.values())].map(({ profileIds, strength }) => ({
     profileIds: profileIds.toSorted(),
-    confidence,
+    strength,
   }));
 };
 
 const comparePairs = (a: MatchPair, b: MatchPair): number =>
-  b.confidence - a.confidence || (a.profileIds.join() < b.profileIds.join() ? -1 : 1);
+  b.strength - a.strength || (a.profileIds.join() < b.profileIds.join() ? -1 : 1);

@@ -13,8 +13,7 @@ import type { Jobs } from "../../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../../kit/store/transaction.ts";
 import { idText } from "../../domain/identifier.ts";
 import { nextJobMs } from "../../domain/resolution/resolution-schedule.ts";
-import { resolutions } from "../../store/layout-resolution.ts";
-import { findResolution } from "../../store/resolution.ts";
+import { findResolution, findResolutions, putResolutions } from "../../store/resolution.ts";
 import type { ResolutionJob } from "../../store/resolution-job.ts";
 import { listResolutionJobs, putResolutionJob, removeResolutionJob } from "../../store/resolution-job.ts";
 import { enqueueResolutionPurge } from "./resolution-purge.ts";
@@ -93,8 +92,9 @@ export const applyMatching = async (jobs: Jobs, transaction: Transaction, put: P
   const resolution = await findResolution(transaction, domainId);
   if (matching?.enabled !== true) return endResolution(jobs, transaction, domainId, nowMs);
   if (resolution === undefined) {
-    const begun = { resolutionId: put.newResolutionId, account, domainName };
-    transaction.put(resolutions, [domainId], begun);
+    const rulesId = (await findResolutions(transaction, domainId))?.rulesId ?? new Uint8Array();
+    const begun = { resolutionId: put.newResolutionId, account, domainName, rulesId };
+    putResolutions(transaction, domainId, begun);
     const planned = { domainId, resolution: begun, jobId: put.newJobId, matching, isWhole: true, nowMs };
     return planJob(jobs, transaction, planned);
   }
@@ -114,7 +114,7 @@ export const endResolution = async (
 ): Promise<void> => {
   const resolution = await findResolution(transaction, domainId);
   if (resolution === undefined) return;
-  transaction.delete(resolutions, [domainId]);
+  putResolutions(transaction, domainId, { ...resolution, resolutionId: new Uint8Array() });
   await jobs.cancel(transaction, queuedId(domainId));
   for (const { jobId, record } of await listResolutionJobs(transaction, domainId))
     if (record.status === "PENDING") removeResolutionJob(transaction, domainId, jobId);

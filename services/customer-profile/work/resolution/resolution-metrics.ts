@@ -33,7 +33,7 @@ export class ResolutionCounters {
 export const resolutionMetrics = (metrics: Metrics, counters: ResolutionCounters): void => {
   metrics.add({
     name: "resolution_profiles_total",
-    help: "Profiles that identity resolution has compared with others.",
+    help: "Profiles that identity resolution has compared with others, by jobs or rules.",
     type: "counter",
     read: () => [{ labels: {}, value: counters.profiles }],
   });

@@ -5,7 +5,14 @@ import type { JobOutcome, Jobs } from "../../../kit/jobs/jobs.ts";
 import type { Store } from "../../../kit/store/store.ts";
 import type { Transaction } from "../../../kit/store/transaction.ts";
 import { limits } from "../../limits.ts";
-import { changedProfiles, matchCounts, matches, matchKeys, matchProfiles } from "../../store/layout-resolution.ts";
+import {
+  changedProfiles,
+  matchCounts,
+  matches,
+  matchKeys,
+  matchProfiles,
+  ruleChanges,
+} from "../../store/layout-resolution.ts";
 import { deleteFrom } from "../domain-purge.ts";
 import { removalOwner } from "../removal-policy.ts";
 
@@ -40,6 +47,7 @@ export const purgeResolution = async (store: Store, payload: Uint8Array, signal:
 const deleteSome = async (transaction: Transaction, resolutionId: Uint8Array): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
   left -= await deleteFrom(transaction, changedProfiles, resolutionId, left);
+  left -= await deleteFrom(transaction, ruleChanges, resolutionId, left);
   left -= await deleteFrom(transaction, matchProfiles, resolutionId, left);
   left -= await deleteFrom(transaction, matchKeys, resolutionId, left);
   left -= await deleteFrom(transaction, matches, resolutionId, left);

@@ -12,6 +12,7 @@ import type { Logger } from "../../../kit/log/log.ts";
 import type { Reader, Transaction } from "../../../kit/store/transaction.ts";
 import type { Application } from "../../application.ts";
 import { idBytes } from "../../domain/identifier.ts";
+import { comparisonByWeights } from "../../domain/resolution/confidence.ts";
 import { isJobExpired } from "../../domain/resolution/job-state.ts";
 import { limits } from "../../limits.ts";
 import type { OpenDomain } from "../../store/domain.ts";
@@ -268,7 +269,8 @@ class ResolutionSlice {
 
   async #review(ids: readonly Uint8Array[]): Promise<void> {
     await this.#step(async (transaction, domain) => {
-      const finder = new MatchFinder(transaction, domain, this.#job.resolutionId, this.#nowMs);
+      const matching = { id: this.#job.resolutionId, changes: changedProfiles, comparison: comparisonByWeights };
+      const finder = new MatchFinder(transaction, domain, matching, this.#nowMs);
       for (const id of ids) await finder.review(id);
       return {
         afterId: ids.at(-1)!,

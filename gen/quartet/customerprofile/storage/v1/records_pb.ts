@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIiwKFEFjY291bnRMZXR0ZXJzUmVjb3JkEhQKDGxldHRlcl9jb3VudBgBIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCJPChBSZXNvbHV0aW9uUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCSIWChRDaGFuZ2VkUHJvZmlsZVJlY29yZCLiAgoTUmVzb2x1dGlvbkpvYlJlY29yZBIVCg1yZXNvbHV0aW9uX2lkGAEgASgMEg4KBnN0YXR1cxgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhAKCHN0YXJ0X21zGAQgASgDEg4KBmVuZF9tcxgFIAEoAxISCgp1cGRhdGVkX21zGAYgASgDEhAKCGlzX3dob2xlGAcgASgIEhAKCGFmdGVyX2lkGAggASgMEhkKEXByb2ZpbGVzX3Jldmlld2VkGAkgASgDEhUKDW1hdGNoZXNfZm91bmQYCiABKAMSGAoQcHJvZmlsZXNfZGFtYWdlZBgLIAEoAxITCgttZXJnZXNfZG9uZRgMIAEoAxIZChFtYXRjaGVzX3Rvb19sYXJnZRgNIAEoAxI9CgxhdXRvX21lcmdpbmcYDiABKAsyJy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5BdXRvTWVyZ2luZyI7ChJNYXRjaFByb2ZpbGVSZWNvcmQSEwoLa2V5X2RpZ2VzdHMYASABKAwSEAoIbWF0Y2hfaWQYAiABKAwiEAoOTWF0Y2hLZXlSZWNvcmQiVAoLTWF0Y2hSZWNvcmQSEwoLcHJvZmlsZV9pZHMYASABKAwSGAoQY29uZmlkZW5jZV9zY29yZRgCIAEoARIWCg50cmllZF9zZXR0aW5ncxgDIAEoDCInChBNYXRjaENvdW50UmVjb3JkEhMKC21hdGNoX2NvdW50GAEgASgDIpUEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRISCgpjcmVhdGVkX21zGAggASgDEhIKCnVwZGF0ZWRfbXMYCSABKAMSTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEioAIKCkZsb3dSZWNvcmQSEgoKZ2VuZXJhdGlvbhgBIAEoDBIPCgdhY2NvdW50GAIgASgJEhMKC2RvbWFpbl9uYW1lGAMgASgJEg4KBnB1dF9tcxgEIAEoAxI4CgNydW4YBSABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dSdW4SDwoHbmV4dF9tcxgGIAEoAxIVCg1yZWFkX3VudGlsX21zGAcgASgDEhYKDnJlY2VudF9vYmplY3RzGAggASgMEj0KBGxhc3QYCSABKAsyLy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dPdXRjb21lEg8KB3Byb2JsZW0YCiABKAki3gEKB0Zsb3dSdW4SEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghzaW5jZV9tcxgCIAEoAxIRCglhZnRlcl9rZXkYAyABKAkSQgoIcG9zaXRpb24YBCABKAsyMC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dQb3NpdGlvbhI+CgZjb3VudHMYBSABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSFgoOcmVjZW50X29iamVjdHMYBiABKAwiQAoMRmxvd1Bvc2l0aW9uEgsKA2tleRgBIAEoCRINCgVlX3RhZxgCIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAyABKAQimAEKCkZsb3dDb3VudHMSDwoHb2JqZWN0cxgBIAEoBBIWCg5mYWlsZWRfb2JqZWN0cxgCIAEoBBIYChBpbmdlc3RlZF9yZWNvcmRzGAMgASgEEhgKEGxlZnRfb3V0X3JlY29yZHMYBCABKAQSFgoOZmFpbGVkX3JlY29yZHMYBSABKAQSFQoNZmlyc3RfcHJvYmxlbRgGIAEoCSKEAQoLRmxvd091dGNvbWUSEgoKc3RhcnRlZF9tcxgBIAEoAxIQCghlbmRlZF9tcxgCIAEoAxI+CgZjb3VudHMYAyABKAsyLi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkZsb3dDb3VudHMSDwoHcHJvYmxlbRgEIAEoCSI9CgdGbG93Sm9iEhEKCWRvbWFpbl9pZBgBIAEoDBILCgN1cmkYAiABKAkSEgoKZ2VuZXJhdGlvbhgDIAEoDCIYChZJbnRlZ3JhdGlvbkJ5VXJpUmVjb3JkIhEKD0VyYXNlZEtleVJlY29yZCIxCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHYWNjb3VudBgCIAEoCSI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwiMgoNUmVzb2x1dGlvblJ1bhIRCglkb21haW5faWQYASABKAwSDgoGam9iX2lkGAIgASgMIigKD1Jlc29sdXRpb25QdXJnZRIVCg1yZXNvbHV0aW9uX2lkGAEgASgMIp4BChBEZWFkTGV0dGVyUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSFQoNcXVldWVfYWNjb3VudBgCIAEoCRISCgpxdWV1ZV9uYW1lGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRISCgpvYmplY3Rfa2V5GAYgASgJEg8KB3R5cGVfaWQYByABKAwiNwoPRGVhZExldHRlclBsYWNlEhEKCWRvbWFpbl9pZBgBIAEoDBIRCglsZXR0ZXJfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkIocBCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMSFAoMbGV0dGVyX2NvdW50GAUgASgDIiwKFEFjY291bnRMZXR0ZXJzUmVjb3JkEhQKDGxldHRlcl9jb3VudBgBIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCJhChBSZXNvbHV0aW9uUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCRIQCghydWxlc19pZBgEIAEoDCJvChJSdWxlTWF0Y2hpbmdSZWNvcmQSEQoJZG9tYWluX2lkGAEgASgMEg8KB2FjY291bnQYAiABKAkSEwoLZG9tYWluX25hbWUYAyABKAkSDgoGc3RhdHVzGAQgASgJEhAKCG5vdGVkX2lkGAUgASgMIhYKFENoYW5nZWRQcm9maWxlUmVjb3JkIuICChNSZXNvbHV0aW9uSm9iUmVjb3JkEhUKDXJlc29sdXRpb25faWQYASABKAwSDgoGc3RhdHVzGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEAoIc3RhcnRfbXMYBCABKAMSDgoGZW5kX21zGAUgASgDEhIKCnVwZGF0ZWRfbXMYBiABKAMSEAoIaXNfd2hvbGUYByABKAgSEAoIYWZ0ZXJfaWQYCCABKAwSGQoRcHJvZmlsZXNfcmV2aWV3ZWQYCSABKAMSFQoNbWF0Y2hlc19mb3VuZBgKIAEoAxIYChBwcm9maWxlc19kYW1hZ2VkGAsgASgDEhMKC21lcmdlc19kb25lGAwgASgDEhkKEW1hdGNoZXNfdG9vX2xhcmdlGA0gASgDEj0KDGF1dG9fbWVyZ2luZxgOIAEoCzInLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkF1dG9NZXJnaW5nIjsKEk1hdGNoUHJvZmlsZVJlY29yZBITCgtrZXlfZGlnZXN0cxgBIAEoDBIQCghtYXRjaF9pZBgCIAEoDCIQCg5NYXRjaEtleVJlY29yZCJoCgtNYXRjaFJlY29yZBITCgtwcm9maWxlX2lkcxgBIAEoDBIYChBjb25maWRlbmNlX3Njb3JlGAIgASgBEhIKCnJ1bGVfbGV2ZWwYBCABKA0SFgoOdHJpZWRfc2V0dGluZ3MYAyABKAwiJwoQTWF0Y2hDb3VudFJlY29yZBITCgttYXRjaF9jb3VudBgBIAEoAyKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIqACCgpGbG93UmVjb3JkEhIKCmdlbmVyYXRpb24YASABKAwSDwoHYWNjb3VudBgCIAEoCRITCgtkb21haW5fbmFtZRgDIAEoCRIOCgZwdXRfbXMYBCABKAMSOAoDcnVuGAUgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UnVuEg8KB25leHRfbXMYBiABKAMSFQoNcmVhZF91bnRpbF9tcxgHIAEoAxIWCg5yZWNlbnRfb2JqZWN0cxgIIAEoDBI9CgRsYXN0GAkgASgLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93T3V0Y29tZRIPCgdwcm9ibGVtGAogASgJIt4BCgdGbG93UnVuEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIc2luY2VfbXMYAiABKAMSEQoJYWZ0ZXJfa2V5GAMgASgJEkIKCHBvc2l0aW9uGAQgASgLMjAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93UG9zaXRpb24SPgoGY291bnRzGAUgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEhYKDnJlY2VudF9vYmplY3RzGAYgASgMIkAKDEZsb3dQb3NpdGlvbhILCgNrZXkYASABKAkSDQoFZV90YWcYAiABKAkSFAoMb2Zmc2V0X2J5dGVzGAMgASgEIpgBCgpGbG93Q291bnRzEg8KB29iamVjdHMYASABKAQSFgoOZmFpbGVkX29iamVjdHMYAiABKAQSGAoQaW5nZXN0ZWRfcmVjb3JkcxgDIAEoBBIYChBsZWZ0X291dF9yZWNvcmRzGAQgASgEEhYKDmZhaWxlZF9yZWNvcmRzGAUgASgEEhUKDWZpcnN0X3Byb2JsZW0YBiABKAkihAEKC0Zsb3dPdXRjb21lEhIKCnN0YXJ0ZWRfbXMYASABKAMSEAoIZW5kZWRfbXMYAiABKAMSPgoGY291bnRzGAMgASgLMi4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5GbG93Q291bnRzEg8KB3Byb2JsZW0YBCABKAkiPQoHRmxvd0pvYhIRCglkb21haW5faWQYASABKAwSCwoDdXJpGAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAwiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiMQoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB2FjY291bnQYAiABKAkiNQoPT2JqZWN0VHlwZVB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDBIPCgd0eXBlX2lkGAIgASgMIjIKDVJlc29sdXRpb25SdW4SEQoJZG9tYWluX2lkGAEgASgMEg4KBmpvYl9pZBgCIAEoDCIoCg9SZXNvbHV0aW9uUHVyZ2USFQoNcmVzb2x1dGlvbl9pZBgBIAEoDCKeAQoQRGVhZExldHRlclJlY29yZBIPCgdjb250ZW50GAEgASgMEhUKDXF1ZXVlX2FjY291bnQYAiABKAkSEgoKcXVldWVfbmFtZRgDIAEoCRISCgplcnJvcl9jb2RlGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSEgoKb2JqZWN0X2tleRgGIAEoCRIPCgd0eXBlX2lkGAcgASgMIjcKD0RlYWRMZXR0ZXJQbGFjZRIRCglkb21haW5faWQYASABKAwSEQoJbGV0dGVyX2lkGAIgASgMIigKEk9iamVjdEV4cGlyeVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMYgZwcm90bzM", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -728,7 +728,7 @@ export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE_
  */
 export type ResolutionRecord = Message<"quartet.customerprofile.storage.v1.ResolutionRecord"> & {
   /**
-   * 16 random bytes. Never empty.
+   * 16 random bytes. Empty: no weekly job looks for matches.
    *
    * @generated from field: bytes resolution_id = 1;
    */
@@ -747,6 +747,13 @@ export type ResolutionRecord = Message<"quartet.customerprofile.storage.v1.Resol
    * @generated from field: string domain_name = 3;
    */
   domainName: string;
+
+  /**
+   * 16 random bytes, new whenever its rules change. Empty: no rules are applied.
+   *
+   * @generated from field: bytes rules_id = 4;
+   */
+  rulesId: Uint8Array;
 };
 
 /**
@@ -755,6 +762,55 @@ export type ResolutionRecord = Message<"quartet.customerprofile.storage.v1.Resol
  */
 export const ResolutionRecordSchema: GenMessage<ResolutionRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+
+/**
+ * The rules of a domain that are applied.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.RuleMatchingRecord
+ */
+export type RuleMatchingRecord = Message<"quartet.customerprofile.storage.v1.RuleMatchingRecord"> & {
+  /**
+   * The domain. Never empty.
+   *
+   * @generated from field: bytes domain_id = 1;
+   */
+  domainId: Uint8Array;
+
+  /**
+   * The account of the domain. Never empty.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * The name of the domain. Never empty.
+   *
+   * @generated from field: string domain_name = 3;
+   */
+  domainName: string;
+
+  /**
+   * PENDING, IN_PROGRESS or ACTIVE.
+   *
+   * @generated from field: string status = 4;
+   */
+  status: string;
+
+  /**
+   * The last profile of the domain that was noted as to be compared. Empty: none, or all.
+   *
+   * @generated from field: bytes noted_id = 5;
+   */
+  notedId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.RuleMatchingRecord.
+ * Use `create(RuleMatchingRecordSchema)` to create a new message.
+ */
+export const RuleMatchingRecordSchema: GenMessage<RuleMatchingRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * A profile that has changed since it was last compared with others. The profile is in the key.
@@ -769,7 +825,7 @@ export type ChangedProfileRecord = Message<"quartet.customerprofile.storage.v1.C
  * Use `create(ChangedProfileRecordSchema)` to create a new message.
  */
 export const ChangedProfileRecordSchema: GenMessage<ChangedProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * One weekly run of identity resolution.
@@ -881,7 +937,7 @@ export type ResolutionJobRecord = Message<"quartet.customerprofile.storage.v1.Re
  * Use `create(ResolutionJobRecordSchema)` to create a new message.
  */
 export const ResolutionJobRecordSchema: GenMessage<ResolutionJobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
 /**
  * What identity resolution knows of a profile.
@@ -909,7 +965,7 @@ export type MatchProfileRecord = Message<"quartet.customerprofile.storage.v1.Mat
  * Use `create(MatchProfileRecordSchema)` to create a new message.
  */
 export const MatchProfileRecordSchema: GenMessage<MatchProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
 
 /**
  * A profile that has a value by which it is compared with others. Value and profile are in the key.
@@ -924,7 +980,7 @@ export type MatchKeyRecord = Message<"quartet.customerprofile.storage.v1.MatchKe
  * Use `create(MatchKeyRecordSchema)` to create a new message.
  */
 export const MatchKeyRecordSchema: GenMessage<MatchKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
 
 /**
  * Profiles that may be of the same customer.
@@ -940,11 +996,18 @@ export type MatchRecord = Message<"quartet.customerprofile.storage.v1.MatchRecor
   profileIds: Uint8Array;
 
   /**
-   * 0 to 1.
+   * 0 to 1. Rules have found it: 0.
    *
    * @generated from field: double confidence_score = 2;
    */
   confidenceScore: number;
+
+  /**
+   * The least trusted of the rules that hold it together. 0: no rules have found it.
+   *
+   * @generated from field: uint32 rule_level = 4;
+   */
+  ruleLevel: number;
 
   /**
    * The digest of the settings by which it was last tried to merge them. Empty: not since they were found.
@@ -959,7 +1022,7 @@ export type MatchRecord = Message<"quartet.customerprofile.storage.v1.MatchRecor
  * Use `create(MatchRecordSchema)` to create a new message.
  */
 export const MatchRecordSchema: GenMessage<MatchRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
 /**
  * How many matches a resolution has.
@@ -978,7 +1041,7 @@ export type MatchCountRecord = Message<"quartet.customerprofile.storage.v1.Match
  * Use `create(MatchCountRecordSchema)` to create a new message.
  */
 export const MatchCountRecordSchema: GenMessage<MatchCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
 
 /**
  * An integration of a domain.
@@ -1069,7 +1132,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
 
 /**
  * How far the flow of an integration is.
@@ -1153,7 +1216,7 @@ export type FlowRecord = Message<"quartet.customerprofile.storage.v1.FlowRecord"
  * Use `create(FlowRecordSchema)` to create a new message.
  */
 export const FlowRecordSchema: GenMessage<FlowRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 25);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
 
 /**
  * One run of a flow.
@@ -1210,7 +1273,7 @@ export type FlowRun = Message<"quartet.customerprofile.storage.v1.FlowRun"> & {
  * Use `create(FlowRunSchema)` to create a new message.
  */
 export const FlowRunSchema: GenMessage<FlowRun> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 26);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
 
 /**
  * A place in an object.
@@ -1245,7 +1308,7 @@ export type FlowPosition = Message<"quartet.customerprofile.storage.v1.FlowPosit
  * Use `create(FlowPositionSchema)` to create a new message.
  */
 export const FlowPositionSchema: GenMessage<FlowPosition> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 27);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
 
 /**
  * What a run has read.
@@ -1301,7 +1364,7 @@ export type FlowCounts = Message<"quartet.customerprofile.storage.v1.FlowCounts"
  * Use `create(FlowCountsSchema)` to create a new message.
  */
 export const FlowCountsSchema: GenMessage<FlowCounts> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 28);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
 
 /**
  * A run that is over.
@@ -1343,7 +1406,7 @@ export type FlowOutcome = Message<"quartet.customerprofile.storage.v1.FlowOutcom
  * Use `create(FlowOutcomeSchema)` to create a new message.
  */
 export const FlowOutcomeSchema: GenMessage<FlowOutcome> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 29);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 30);
 
 /**
  * The payload of the job that carries out the flow of an integration.
@@ -1378,7 +1441,7 @@ export type FlowJob = Message<"quartet.customerprofile.storage.v1.FlowJob"> & {
  * Use `create(FlowJobSchema)` to create a new message.
  */
 export const FlowJobSchema: GenMessage<FlowJob> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 30);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 31);
 
 /**
  * A domain of an account has an integration with an address.
@@ -1393,7 +1456,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 31);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 32);
 
 /**
  * A deleted key is still in the files of the database.
@@ -1408,7 +1471,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 32);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 33);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -1436,7 +1499,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 33);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 34);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -1464,7 +1527,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 34);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 35);
 
 /**
  * The payload of the job that finds the matches of a domain.
@@ -1492,7 +1555,7 @@ export type ResolutionRun = Message<"quartet.customerprofile.storage.v1.Resoluti
  * Use `create(ResolutionRunSchema)` to create a new message.
  */
 export const ResolutionRunSchema: GenMessage<ResolutionRun> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 35);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 36);
 
 /**
  * The payload of the job that removes what a resolution that has ended has found.
@@ -1513,7 +1576,7 @@ export type ResolutionPurge = Message<"quartet.customerprofile.storage.v1.Resolu
  * Use `create(ResolutionPurgeSchema)` to create a new message.
  */
 export const ResolutionPurgeSchema: GenMessage<ResolutionPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 36);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 37);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -1576,7 +1639,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 37);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 38);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -1604,7 +1667,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 38);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 39);
 
 /**
  * The expiry of an object, which is in the key.
@@ -1625,5 +1688,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 39);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 40);
 
