@@ -270,7 +270,11 @@ export const eventBusSettings = {
 export const objectStorageSettings = {
   ...serviceSettings("object-storage"),
   ...storageSettings,
-  eventBusAddress: serviceAddress("event-bus", "Where bucket notifications are sent"),
+  eventBusAddress: serviceAddress("event-bus", "Where events of buckets are sent"),
+  connectors: endpoints(
+    ["sqs", "sns", "lambda"],
+    "Where queues, topics and functions are reached that buckets notify, as {url, region, accessKeyId, secretAccessKey} by service; a JSON text as a variable.",
+  ),
   objectOwnership: choice(
     ["BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"],
     "Who owns the objects of a new bucket that does not say it; the first turns ACLs off.",

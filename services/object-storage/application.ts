@@ -14,6 +14,7 @@ import type { AccessPoints } from "./access/access-points.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
+import type { Notifications } from "./events/notifications.ts";
 import type { FunctionClient } from "./functions/function-client.ts";
 import type { PendingAnswers } from "./functions/pending-answers.ts";
 import type { Limits } from "./limits.ts";
@@ -40,6 +41,8 @@ export interface Application {
   /** The managed keys. */
   readonly keyNames: KeyNames;
   readonly events: EventOutbox;
+  /** Queues, topics and functions that buckets notify. */
+  readonly notifications: Pick<Notifications, "reached" | "test">;
   readonly sequences: Sequences;
   readonly pages: Pages;
   /** The accounts: their organizations, their roles, and their addresses, by which grants may name them. */

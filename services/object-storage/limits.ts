@@ -173,6 +173,15 @@ export const limits = {
   deliveryAgeMsMax: 3650 * 24 * hourMs,
   /** Time that one delivery to the event bus may take, in milliseconds. */
   deliveryTimeoutMs: 10_000,
+  /** Age at which the notification of a queue, a topic or a function is given up, in milliseconds. */
+  notificationAgeMsMax: 24 * hourMs,
+  /** Notifications of an account's buckets that wait; with more, further ones are left out. */
+  notificationsWaitingMax: 200_000,
+  /** Time between two lines of the log about those that are left out, in milliseconds. */
+  notificationLogMs: minuteMs,
+  /** Notifications that are sent at the same time, and of them to one destination. */
+  runningNotificationsMax: 64,
+  runningNotificationsPerDestinationMax: 16,
   /** First delay before a delivery is tried again, in milliseconds; it doubles up to the longest. */
   deliveryRetryMsMin: 200,
   /** Longest delay before a delivery is tried again, in milliseconds. */

@@ -1,6 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
+import { endpointsOf } from "../kit/outgoing/service-endpoints.ts";
 import { reportMethod } from "../kit/report/report-service.ts";
 import { installation, objectStorageSettings } from "../launcher/settings.ts";
 import { declaredAccessPoints } from "./access/access-points.ts";
@@ -40,6 +41,7 @@ await runService({
       region: config.region,
       emit: config.emit,
       eventBusAddress: config.eventBusAddress,
+      notified: endpointsOf(config.connectors, () => config.region),
       keyNames,
       emailGrants: config.emailGrants,
       publicBuckets: config.publicBuckets,

@@ -20,6 +20,9 @@ import type { Logger } from "../kit/log/log.ts";
 import { callMetrics } from "../kit/metrics/call-metrics.ts";
 import { measuredTransport } from "../kit/metrics/measured-transport.ts";
 import type { Metrics } from "../kit/metrics/metrics.ts";
+import { createAddressGuard } from "../kit/network/address-guard.ts";
+import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
+import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
@@ -40,6 +43,8 @@ import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import { AccessLogs, accessLogMetrics } from "./logging/access-logs.ts";
+import type { NotifiedEndpoints } from "./events/notifications.ts";
+import { notificationJob, notificationMetrics, notificationPolicy, Notifications } from "./events/notifications.ts";
 import { functionClient } from "./functions/function-client.ts";
 import { PendingAnswers } from "./functions/pending-answers.ts";
 import { otherRegions } from "./regions/other-regions.ts";
@@ -90,8 +95,10 @@ export interface ObjectStorageOptions {
   readonly minter: Minter;
   readonly region: string;
   readonly emit: EmitDialect;
-  /** Where bucket notifications are sent. */
+  /** Where events of buckets are sent. */
   readonly eventBusAddress: string;
+  /** Where queues, topics and functions are reached that buckets notify. Unset: nowhere. */
+  readonly notified?: NotifiedEndpoints;
   /** How the event bus is reached at an `https` address. */
   readonly tls?: ClientTls;
   readonly limits?: Partial<Limits>;
@@ -176,6 +183,16 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     EventBusService,
     metrics === undefined ? transport : measuredTransport(transport, callMetrics(metrics, "grpc_client")),
   );
+  // The installation names the endpoints, so they may have any address.
+  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
+  const notifications = new Notifications({
+    jobs: () => jobs,
+    client: new ServiceClient(sender, clock),
+    endpoints: options.notified ?? {},
+    dialect: options.emit,
+    clock,
+    log,
+  });
   const jobs: Jobs = createJobs({
     store,
     tables: jobTables,
@@ -184,6 +201,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     log,
     handlers: {
       [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }),
+      [notificationJob]: notifications.deliver,
       [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
       [replicationJob]: replicate(() => app),
       [searchIndexJob]: doSearchIndexStep({ store, jobs: () => jobs }),
@@ -191,6 +209,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
     policy: {
       [objectEventJob]: eventDeliveryPolicy,
+      [notificationJob]: notificationPolicy,
       [restoreStepJob]: eventDeliveryPolicy,
       [replicationJob]: replicationPolicy,
       [searchIndexJob]: eventDeliveryPolicy,
@@ -199,7 +218,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     pools: jobPools,
     placeOf: placeOfOwner,
   });
-  const outbox = createEventOutbox(jobs);
+  const outbox = createEventOutbox(jobs, notifications);
   const replications = createReplications(jobs);
   const events: EventOutbox = {
     async announce(transaction, origin, bucket, change) {
@@ -231,6 +250,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   await openAmounts(store);
   if (metrics !== undefined) amountMetrics(metrics, store);
   if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
+  if (metrics !== undefined) notificationMetrics(metrics, notifications);
   if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
   const accessLogs = new AccessLogs({ store, clock, ids, log });
   if (metrics !== undefined) accessLogMetrics(metrics, accessLogs);
@@ -274,6 +294,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames, log }),
     keyNames,
     events,
+    notifications,
     sequences,
     pages: createPages({
       tokens,
@@ -344,6 +365,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await stopSweeping();
       await stopRewrapping();
       await jobs.stop();
+      await sender.close();
       await scans.close();
       await transport.close();
       await blobs.close();

@@ -25,6 +25,12 @@ import { forkBucket, getBucketFork } from "./operations/bucket-fork.ts";
 import { getBucketLogging, putBucketLogging } from "./operations/bucket-logging.ts";
 import { bucketConfigurations } from "./operations/bucket-configuration.ts";
 import {
+  getBucketNotification,
+  getBucketNotificationConfiguration,
+  putBucketNotification,
+  putBucketNotificationConfiguration,
+} from "./operations/bucket-notification.ts";
+import {
   deleteBucketLifecycle,
   getBucketLifecycle,
   getBucketLifecycleConfiguration,
@@ -180,6 +186,10 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       getBucketSearchIndex,
       deleteBucketSearchIndex,
       searchObjects,
+      putBucketNotificationConfiguration,
+      getBucketNotificationConfiguration,
+      putBucketNotification,
+      getBucketNotification,
       ...bucketConfigurations,
       ...identifiedConfigurations,
       writeGetObjectResponse,

@@ -32,6 +32,9 @@ const upload = async ({ client }: Harness, account: string, key: string, isCompl
   if (isCompleted) await client.completeMultipartUpload(completed, as(account));
 };
 
+const prefixed = (value: string) => ({ key: { filterRules: [{ name: "prefix", value }] } });
+const notified = { sqs: { url: "http://127.0.0.1:1", region: "us-east-1", accessKeyId: "", secretAccessKey: "" } };
+
 const fillAccount = async (harness: Harness, account: string): Promise<void> => {
   const { client, opened } = harness;
   const bucket = bucketOf(account);
@@ -45,6 +48,14 @@ const fillAccount = async (harness: Harness, account: string): Promise<void> => 
   await client.putBucketVersioning({ bucket, versioningConfiguration }, as(account));
   await put(harness, { bucket, key: "dir/large" }, large, {}, as(account));
   await put(harness, { bucket, key: "dir/large" }, "again", {}, as(account));
+  // Nobody is there, so notifications wait.
+  const queueArn = `arn:aws:sqs:us-east-1:${account}:uploads`;
+  const queueConfigurations = [{ queueArn, events: ["s3:ObjectCreated:*"], filter: prefixed("noted/") }];
+  await client.putBucketNotificationConfiguration(
+    { bucket, notificationConfiguration: { queueConfigurations }, skipDestinationValidation: true },
+    as(account),
+  );
+  await put(harness, { bucket, key: "noted/first" }, "noted", {}, as(account));
   const serverSideEncryption = ServerSideEncryption.KMS;
   await put(harness, { bucket, key: "sealed", serverSideEncryption }, "sealed", {}, as(account));
   await client.copyObject({ bucket, key: "copy", copySource: `${bucket}/dir/large` }, as(account));
@@ -71,6 +82,8 @@ const callsOf = (harness: Harness, account: string): Record<string, () => Promis
     getCopy: () => get(harness, { bucket, key: "copy" }, by),
     putObject: () => put(harness, { bucket, key: "new" }, "new", {}, by),
     putLarge: () => put(harness, { bucket, key: "large" }, large, {}, by),
+    putNoted: () => put(harness, { bucket, key: "noted/second" }, "noted", {}, by),
+    getNotification: () => client.getBucketNotificationConfiguration({ bucket }, by),
     putAgain: () => put(harness, { bucket, key: "dir/large" }, "third", {}, by),
     listMultipartUploads: () => client.listMultipartUploads({ bucket }, by),
     uploadNew: () => upload(harness, account, "another", true),
@@ -89,6 +102,8 @@ const callsOf = (harness: Harness, account: string): Record<string, () => Promis
     deleteBucket: () => client.deleteBucket({ bucket: `second-${account}` }, by),
   };
 };
+
+const limits = { partBytesMin: 100_000 };
 
 const mayBeEmpty = [
   "unreferenced_blobs",
@@ -109,7 +124,7 @@ const mayBeEmpty = [
 test("no damaged record keeps the service from starting, or other accounts from being served", async () => {
   const fill: Campaign["fill"] = async (noteOwn) => {
     const directory = await temporaryDirectory();
-    const harness = await startHarness({ directory, clock: new FakeClock(), limits: { partBytesMin: 100_000 } });
+    const harness = await startHarness({ directory, clock: new FakeClock(), limits, notified });
     const { store } = harness.opened.app;
     await store.transact((transaction) => {
       transaction.put(quarantine, ["blob/ab"], { reason: "its file is missing", foundMs: 1n, seenMs: 1n });
@@ -124,7 +139,7 @@ test("no damaged record keeps the service from starting, or other accounts from 
   };
   const start = async (directory: string, log: Logger): Promise<CampaignService> => {
     const clock = new FakeClock();
-    const harness = await startHarness({ directory, clock, log, limits: { partBytesMin: 100_000 } });
+    const harness = await startHarness({ directory, clock, log, limits, notified });
     return {
       call: (tenant) => {
         const account = tenant === "own" ? alice : bob;

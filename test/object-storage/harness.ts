@@ -21,6 +21,7 @@ import type { Logger } from "../../services/kit/log/log.ts";
 import type { Limits } from "../../services/object-storage/limits.ts";
 import type { AccessPoints } from "../../services/object-storage/access/access-points.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
+import type { NotifiedEndpoints } from "../../services/object-storage/events/notifications.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
 import { handlers, putsOwnObjects } from "../../services/object-storage/service.ts";
@@ -60,6 +61,8 @@ export interface HarnessOptions {
   readonly restoreDelayMs?: number;
   readonly directory?: string;
   readonly eventBusAddress?: string;
+  /** Unset: queues, topics and functions are not reached. */
+  readonly notified?: NotifiedEndpoints;
   readonly region?: string;
   readonly limits?: Partial<Limits>;
   readonly storeLimits?: Partial<StoreLimits>;
@@ -104,6 +107,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         region: options.region ?? "us-east-1",
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",
+        ...(options.notified && { notified: options.notified }),
         ...(limits && { limits }),
         ...(options.lifecycleDayMs && { lifecycleDayMs: options.lifecycleDayMs }),
         ...(options.restoreDelayMs && { restoreDelayMs: options.restoreDelayMs }),

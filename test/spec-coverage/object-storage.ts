@@ -120,7 +120,7 @@ authentication.5c | The owner's root user may always delete the policy. | operat
 authentication.6a | Configurations need the permission that puts them. | operations/bucket-policy.test.ts > configurations need the permission that puts them, which the owner has and can grant
 authentication.6b | The owner has these permissions and can grant them. | operations/bucket-policy.test.ts > configurations need the permission that puts them, which the owner has and can grant
 
-events.configuration | Notifications are configured by reading and putting a document. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
+events.configuration | Notifications are configured by reading and putting a document. | operations/bucket-notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 
 errors.entity-too-small | A part that is too small is refused with its size and the least. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses a small part before the last, and a whole that is too large
 errors.invalid-part | A part that is not there, or has another ETag, is refused. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open

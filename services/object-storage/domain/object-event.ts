@@ -17,6 +17,9 @@ export interface BusEntry {
 
 const sources: Readonly<Record<EmitDialect, string>> = { amz: "aws.s3", svc: "svc.object-storage" };
 const services: Readonly<Record<EmitDialect, string>> = { amz: "s3", svc: "object-storage" };
+/** The service in the ARNs that a dialect writes. */
+export const serviceOf = (dialect: EmitDialect): string => services[dialect];
+
 const partitions: Readonly<Record<EmitDialect, string>> = { amz: "aws", svc: "svc" };
 
 /** The partition of the ARNs that a dialect writes. */
@@ -44,7 +47,7 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
       ...(event.sizeBytes === undefined ? {} : { size: Number(event.sizeBytes) }),
       ...(event.eTag === "" ? {} : { etag: event.eTag }),
       ...(event.versionId === "" ? {} : { "version-id": event.versionId }),
-      sequencer: sequencer(Number(event.sequence)),
+      sequencer: sequencerOf(event),
     },
     ...(event.requestId === "" ? {} : { "request-id": event.requestId }),
     requester: requesterOf(event, dialect),
@@ -60,10 +63,11 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
 });
 
 /** The account, nobody, or the service itself. */
-const requesterOf = (event: ObjectEventRecord, dialect: EmitDialect): string => {
+export const requesterOf = (event: ObjectEventRecord, dialect: EmitDialect): string => {
   if (event.isMadeByService) return dialect === "amz" ? "s3.amazonaws.com" : "object-storage";
   return event.requesterAccountId === "" ? "anonymous" : event.requesterAccountId;
 };
 
-/** A sequence as consumers compare it: 16 hexadecimal digits. */
-const sequencer = (sequence: number): string => sequence.toString(16).toUpperCase().padStart(16, "0");
+/** The sequence of an event as consumers compare it: 16 hexadecimal digits. */
+export const sequencerOf = ({ sequence }: ObjectEventRecord): string =>
+  sequence.toString(16).toUpperCase().padStart(16, "0");

@@ -7,6 +7,7 @@ import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findDocument } from "../store/configuration.ts";
+import type { Notifications } from "./notifications.ts";
 
 /** The kind of the jobs that send events to the event bus. */
 export const objectEventJob = "object-event";
@@ -70,17 +71,20 @@ interface ObjectRestored extends ChangeBase {
   readonly expiresMs: number | undefined;
 }
 
-/** Sends changes to the event bus, for buckets that are configured so. */
+/** Sends changes to the event bus, queues, topics and functions, for buckets that are configured so. */
 export interface EventOutbox {
   /** Adds the delivery to the transaction of the change: both are committed or neither. */
   announce(transaction: Transaction, origin: ChangeOrigin, bucket: Bucket, change: ObjectChange): Promise<void>;
 }
 
 /** An outbox whose deliveries are jobs. */
-export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => ({
+export const createEventOutbox = (
+  jobs: Pick<Jobs, "enqueue">,
+  notifications: Pick<Notifications, "announce">,
+): EventOutbox => ({
   async announce(transaction, { caller, method, requestId }, bucket, change) {
     const configuration = await findDocument(transaction, bucket.bucketId, "notification");
-    if (configuration?.eventBridgeConfiguration === undefined) return;
+    if (configuration === undefined) return;
     const record = create(ObjectEventRecordSchema, {
       ...describe(change),
       versionId: change.versionId ?? "",
@@ -98,6 +102,8 @@ export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => (
       region: bucket.region,
       isMadeByService: requestId === "",
     });
+    await notifications.announce(transaction, configuration, record);
+    if (configuration.eventBridgeConfiguration === undefined) return;
     jobs.enqueue(transaction, {
       kind: objectEventJob,
       owner: bucket.accountId,

@@ -1,7 +1,6 @@
 /**
- * The configurations of a bucket: one table of all operations on them. A row is one of two kinds:
- *  - `put`, `get` and `delete` of a document that is stored and returned unchanged;
- *  - `fixed`: the state of every bucket, because no operation changes it.
+ * The configurations of a bucket that are documents: one table of the `put`, `get` and `delete` of each, which is
+ * stored and returned unchanged.
  *
  * A put fails if the document breaks its rules; everything else is checked before, by the guard. Repeating any of these
  * operations changes nothing.
@@ -10,16 +9,14 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type {
   PutBucketAccelerateConfigurationRequest,
   PutBucketCorsRequest,
-  PutBucketNotificationConfigurationRequest,
   PutBucketTaggingRequest,
   PutBucketWebsiteRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { BucketContext, Operation, OperationName } from "../application.ts";
 import { planCors } from "../domain/cors.ts";
-import { noNotification, planNotification } from "../domain/notification.ts";
 import { planTagging } from "../domain/tags.ts";
 import { planWebsite } from "../domain/website.ts";
-import { fault, invalidRequest, memberNotOffered } from "../faults.ts";
+import { fault, invalidRequest } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { DocumentKind, DocumentOf } from "../store/configuration.ts";
 import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
@@ -34,16 +31,6 @@ interface BucketDocument<Kind extends DocumentKind, PutRequest, Answer> {
   /** The answer for a bucket without a document, or the reason with which reading it fails. */
   readonly whenAbsent: Answer | ErrorReason;
 }
-
-/** The older document has destinations only, which are refused by name; an empty one stops all notifications. */
-const putBucketNotification: Operation<"putBucketNotification"> = async (request, context) => {
-  const { topicConfiguration, queueConfiguration, cloudFunctionConfiguration } =
-    request.notificationConfiguration ?? {};
-  if (topicConfiguration !== undefined) throw memberNotOffered("TopicConfiguration");
-  if (queueConfiguration !== undefined) throw memberNotOffered("QueueConfiguration");
-  if (cloudFunctionConfiguration !== undefined) throw memberNotOffered("CloudFunctionConfiguration");
-  return deletes(notification)(request, context);
-};
 
 /** A bucket with an empty set of tags has none, as after DeleteBucketTagging; the public service keeps no empty set. */
 const putBucketTagging: Operation<"putBucketTagging"> = async (request, context) =>
@@ -95,15 +82,6 @@ const accelerate = document({
   whenAbsent: {},
 });
 
-/** Changes that are answered after a put are reported by the new configuration. */
-const notification = document({
-  kind: "notification",
-  plan: ({ notificationConfiguration }: PutBucketNotificationConfigurationRequest) =>
-    planNotification(notificationConfiguration ?? noNotification()),
-  toAnswer: (notificationConfiguration) => ({ notificationConfiguration }),
-  whenAbsent: { notificationConfiguration: noNotification() },
-});
-
 const puts =
   <Kind extends DocumentKind, PutRequest>({ kind, plan }: BucketDocument<Kind, PutRequest, unknown>) =>
   async (request: PutRequest, { app, access }: BucketContext): Promise<object> => {
@@ -141,11 +119,6 @@ const deletes =
     return {};
   };
 
-const fixed =
-  <Answer extends object>(answer: Answer) =>
-  async (): Promise<Answer> =>
-    answer;
-
 /** All operations on configurations. */
 export const bucketConfigurations = {
   putBucketCors: puts(cors),
@@ -154,13 +127,9 @@ export const bucketConfigurations = {
   putBucketTagging,
   getBucketTagging: gets(tagging),
   deleteBucketTagging: deletes(tagging),
-  putBucketNotificationConfiguration: puts(notification),
-  getBucketNotificationConfiguration: gets(notification),
   putBucketWebsite: puts(website),
   getBucketWebsite: gets(website),
   deleteBucketWebsite: deletes(website),
   putBucketAccelerateConfiguration: puts(accelerate),
   getBucketAccelerateConfiguration: gets(accelerate),
-  putBucketNotification,
-  getBucketNotification: fixed({}),
 } satisfies { readonly [Name in OperationName]?: Operation<Name> };

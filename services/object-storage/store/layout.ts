@@ -29,6 +29,7 @@
  *    65  access_logs            bucket id, instant, id            -> AccessLogRecord
  *    66  account_settings       account                          -> AccountSettingsRecord
  *    68  search_entries          index id, attribute, value, key   -> SearchEntryRecord
+ *    69  waiting_notifications   account                           -> WaitingNotificationsRecord
  *    70  counts of what is stored (the kit's own table)
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is made again under an
@@ -66,6 +67,7 @@ import { inventoryReports } from "./inventory-reports.ts";
 import { mfaUses } from "./mfa-uses.ts";
 import { searchEntries } from "./search-entries.ts";
 import { sharedBlobs } from "./shared-blobs.ts";
+import { waitingNotifications } from "./waiting-notifications.ts";
 
 /**
  * Buckets.
@@ -382,6 +384,7 @@ export const layout = [
   accessLogs,
   accountSettings,
   searchEntries,
+  waitingNotifications,
   counts,
 ] as const;
 

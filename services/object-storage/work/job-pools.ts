@@ -1,13 +1,15 @@
 import type { OwnerPlace, PoolBounds } from "../../kit/jobs/jobs.ts";
+import { notificationPool } from "../events/notifications.ts";
 import { limits } from "../limits.ts";
 
-/** What the jobs of a pool do; `steps`: they send events and end restores. */
-type JobPool = "steps" | "copies" | "indexes" | "forks";
+/** What the jobs of a pool do; `steps`: they send events to the event bus and end restores. */
+type JobPool = "steps" | "copies" | "indexes" | "forks" | typeof notificationPool;
 
 /** The owner of an account's jobs of a pool. The owner of its steps is the account itself. */
-export const jobOwner = (pool: Exclude<JobPool, "steps">, accountId: string): string => `${pool}/${accountId}`;
+export const jobOwner = (pool: Exclude<JobPool, "steps" | typeof notificationPool>, accountId: string): string =>
+  `${pool}/${accountId}`;
 
-/** The pool of an owner's jobs; accounts take turns in each. */
+/** The pool of an owner's jobs; accounts take turns in each, and of notifications then the destinations of each. */
 export const placeOfOwner = (owner: string): OwnerPlace => {
   const [pool = "", account] = owner.split("/");
   return account === undefined ? { pool: "steps", group: owner } : { pool, group: account };
@@ -24,4 +26,5 @@ export const jobPools: Readonly<Record<JobPool, PoolBounds>> = {
   copies: bounds(limits.runningCopiesMax, limits.runningCopiesPerAccountMax),
   indexes: bounds(limits.runningIndexesMax, limits.runningIndexesPerAccountMax),
   forks: bounds(limits.runningForksMax, limits.runningForksPerAccountMax),
+  [notificationPool]: bounds(limits.runningNotificationsMax, limits.runningNotificationsPerDestinationMax),
 };

@@ -5,7 +5,7 @@ import type { CorsRuleSchema } from "../../../gen/quartet/objectstorage/v1/cors_
 import { ErrorReasonSchema } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { faultTable } from "../../../services/kit/faults/service-error.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, bob, metadataOf, notImplemented, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, metadataOf, refusalOf, startWithBucket } from "../harness.ts";
 
 type Rule = MessageInitShape<typeof CorsRuleSchema>;
 
@@ -268,37 +268,4 @@ describe("putBucketAccelerateConfiguration", () => {
     expect(await refusalOf(call)).toBe(outcome);
     expect((await client.getBucketAccelerateConfiguration({ bucket: name }, as(alice))).status).toBe(status);
   });
-});
-
-test.each([
-  // operation, members, outcome
-  ["putBucketNotification", { notificationConfiguration: {} }, "answered"],
-  [
-    "putBucketNotification",
-    { notificationConfiguration: { topicConfiguration: { topic: "t" } } },
-    notImplemented("TopicConfiguration"),
-  ],
-  [
-    "putBucketNotification",
-    { notificationConfiguration: { queueConfiguration: { queue: "q" } } },
-    notImplemented("QueueConfiguration"),
-  ],
-  [
-    "putBucketNotification",
-    { notificationConfiguration: { cloudFunctionConfiguration: { cloudFunction: "f" } } },
-    notImplemented("CloudFunctionConfiguration"),
-  ],
-] as const)("%s with %o ends as %s", async (name, members, outcome) => {
-  const { client } = await startWithBucket();
-  expect(await refusalOf(client[name]({ bucket: "photos", ...members }, as(alice)))).toBe(outcome);
-});
-
-test("an older notification document without destinations stops all notifications", async () => {
-  const { client } = await startWithBucket();
-  const notificationConfiguration = { eventBridgeConfiguration: {} };
-  await client.putBucketNotificationConfiguration({ bucket: "photos", notificationConfiguration }, as(alice));
-  await client.putBucketNotification({ bucket: "photos", notificationConfiguration: {} }, as(alice));
-  const read = await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice));
-  expect(read.notificationConfiguration?.eventBridgeConfiguration).toBeUndefined();
-  expect((await client.getBucketNotification({ bucket: "photos" }, as(alice))).topicConfiguration).toBeUndefined();
 });

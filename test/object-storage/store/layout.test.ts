@@ -11,6 +11,7 @@ import { forks } from "../../../services/object-storage/store/forks.ts";
 import { inventoryReports } from "../../../services/object-storage/store/inventory-reports.ts";
 import * as layout from "../../../services/object-storage/store/layout.ts";
 import { sharedBlobs } from "../../../services/object-storage/store/shared-blobs.ts";
+import { waitingNotifications } from "../../../services/object-storage/store/waiting-notifications.ts";
 
 const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from(keyBytes(table, key)).toString("hex");
 
@@ -19,7 +20,7 @@ describe("the keys of the object storage database", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 21, 22, 23, 24, 25, 26, 30, 40, 41, 60, 61, 62, 63, 64,
-      65, 66, 68, 70,
+      65, 66, 68, 69, 70,
     ]);
   });
 
@@ -52,6 +53,7 @@ describe("the keys of the object storage database", () => {
     expect(hex(directoryEntries, ["b", "a/", "c/"])).toBe("00406200612f00632f00");
     expect(hex(accountSettings, ["1"])).toBe("00423100");
     expect(hex(searchEntries, ["i", "tag/a", "b", "k"])).toBe("004469007461672f610062006b00");
+    expect(hex(waitingNotifications, ["000000000000"])).toBe("004530303030303030303030303000");
     expect(hex(layout.lockClock, ["retentions"])).toBe("003c726574656e74696f6e7300");
   });
 

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 
 import boto3
+import botocore.exceptions
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -106,7 +107,8 @@ def bus_system(moto, webhook):
                 "connectors": {name: endpoint for name in SERVICES},
                 "brokers": {f"{ACCOUNT}/hook": hook},
                 "unknownRoles": "allow",
-            }
+            },
+            "objectStorage": {"connectors": {name: endpoint for name in ["sqs", "sns", "lambda"]}},
         }
     )
     yield running
@@ -258,6 +260,52 @@ def test_a_function_is_invoked_with_the_event(events, moto, unique):
     finally:
         recorder("stop-recording")
     assert [json.loads(base64.b64decode(call["body"]))["id"] for call in written] == [event_id]
+
+
+def notify(system, bucket: str, **configuration):
+    """A bucket that notifies by a configuration."""
+    s3 = stock.client_of(system, "s3")
+    s3.create_bucket(Bucket=bucket)
+    s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=configuration)
+    return s3
+
+
+def test_a_bucket_notifies_a_queue_of_its_objects(bus_system, of, unique):
+    url = of("sqs").create_queue(QueueName=unique)["QueueUrl"]
+    filter = {"Key": {"FilterRules": [{"Name": "prefix", "Value": "in/"}]}}
+    entry = {"QueueArn": arn("sqs", unique), "Events": ["s3:ObjectCreated:*"], "Filter": filter}
+    s3 = notify(bus_system, unique, QueueConfigurations=[entry])
+    test = message_of(of("sqs"), url)
+    assert (json.loads(test["Body"])["Event"], json.loads(test["Body"])["Bucket"]) == ("s3:TestEvent", unique)
+    of("sqs").delete_message(QueueUrl=url, ReceiptHandle=test["ReceiptHandle"])
+    s3.put_object(Bucket=unique, Key="out/a", Body=b"not told")
+    s3.put_object(Bucket=unique, Key="in/a b", Body=b"told")
+    [record] = json.loads(message_of(of("sqs"), url)["Body"])["Records"]
+    told = record["s3"]["object"]
+    assert (record["eventName"], told["key"], told["size"]) == ("ObjectCreated:Put", "in/a+b", 4)
+
+
+def test_a_bucket_notifies_a_topic_of_deletions(bus_system, of, unique):
+    url = of("sqs").create_queue(QueueName=unique)["QueueUrl"]
+    topic = of("sns").create_topic(Name=unique)["TopicArn"]
+    entry = {"Id": "gone", "TopicArn": topic, "Events": ["s3:ObjectRemoved:*"]}
+    s3 = notify(bus_system, unique, TopicConfigurations=[entry])
+    of("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn("sqs", unique))
+    s3.put_object(Bucket=unique, Key="a", Body=b"a")
+    s3.delete_object(Bucket=unique, Key="a")
+    notification = json.loads(message_of(of("sqs"), url)["Body"])
+    [record] = json.loads(notification["Message"])["Records"]
+    assert (notification["Subject"], record["eventName"]) == ("Amazon S3 Notification", "ObjectRemoved:Delete")
+    assert record["s3"]["configurationId"] == "gone"
+
+
+def test_a_queue_that_is_missing_is_refused(bus_system, unique):
+    entry = {"QueueArn": arn("sqs", f"missing-{unique}"), "Events": ["s3:ObjectCreated:*"]}
+    with pytest.raises(botocore.exceptions.ClientError) as refusal:
+        notify(bus_system, unique, QueueConfigurations=[entry])
+    error = refusal.value.response["Error"]
+    message = "Unable to validate the following destination configurations"
+    assert (error["Code"], error["Message"]) == ("InvalidArgument", message)
 
 
 def test_an_event_for_a_missing_queue_is_a_letter_in_the_queue_for_dead_letters(events, of, unique):

@@ -44,7 +44,7 @@ test("no operation is reached by a caller without an account", async () => {
       ({ name }) => `${name}: Not authorized to perform refactoring-workspace:${name} on *.`,
     ),
   );
-  expect(outcomes).toHaveLength(24);
+  expect(outcomes).toHaveLength(25);
 });
 
 describe("of an environment of another account", () => {
@@ -72,6 +72,7 @@ describe("of an environment of another account", () => {
       denied("DeleteResourcePolicy"),
       denied("DeleteRoute"),
       denied("DeleteService"),
+      denied("ExplainRoute"),
       denied("GetApplication"),
       denied("GetEnvironment"),
       denied("GetResourcePolicy"),

@@ -71,7 +71,7 @@ export type TopicConfiguration = Message<"quartet.objectstorage.v1.TopicConfigur
   id?: string | undefined;
 
   /**
-   * The topic. Unset: refused.
+   * The topic, one of the bucket's account and region. Unset: refused.
    *
    * @generated from field: optional string topic_arn = 2;
    */
@@ -113,7 +113,7 @@ export type QueueConfiguration = Message<"quartet.objectstorage.v1.QueueConfigur
   id?: string | undefined;
 
   /**
-   * The queue. Unset: refused.
+   * The queue, one of the bucket's account and region. Unset: refused.
    *
    * @generated from field: optional string queue_arn = 2;
    */
@@ -155,7 +155,7 @@ export type FunctionConfiguration = Message<"quartet.objectstorage.v1.FunctionCo
   id?: string | undefined;
 
   /**
-   * The function. Unset: refused.
+   * The function, one of the bucket's account and region. Unset: refused.
    *
    * @generated from field: optional string function_arn = 2;
    */

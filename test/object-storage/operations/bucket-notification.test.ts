@@ -1,11 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
-import { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
-import { planNotification } from "../../../services/object-storage/domain/notification.ts";
+import type { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import type { Answer } from "../../support/http-receiver.ts";
+import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { freePort, startEventBus } from "../event-bus.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, notImplemented, put, refusalOf, startHarness, startWithBucket } from "../harness.ts";
@@ -15,6 +15,13 @@ const configure = (
   notificationConfiguration: MessageInitShape<typeof NotificationConfigurationSchema>,
 ): Promise<unknown> =>
   harness.client.putBucketNotificationConfiguration({ bucket: "photos", notificationConfiguration }, as(alice));
+
+/** An endpoint of queues and topics; it is closed when the test ends. */
+const startReceiver = async (answer?: Answer) => {
+  const receiver = await startHttpReceiver(answer);
+  onTestFinished(() => receiver.close());
+  return receiver;
+};
 
 const events = ["s3:ObjectCreated:*"];
 const rule = (...names: string[]) => ({ key: { filterRules: names.map((name) => ({ name, value: "x" })) } });
@@ -32,6 +39,17 @@ describe("putBucketNotificationConfiguration and getBucketNotificationConfigurat
     await configure({ client, ...harness }, {});
     expect((await read())?.eventBridgeConfiguration).toBeUndefined();
   });
+
+  const topic = (name: string, more: object = {}) => ({
+    topicConfigurations: [{ topicArn: `arn:aws:sns:us-east-1:${alice}:${name}`, events, ...more }],
+  });
+  const queue = (name: string, more: object = {}) => ({
+    queueConfigurations: [{ queueArn: `arn:aws:sqs:us-east-1:${alice}:${name}`, events, ...more }],
+  });
+  const queueAt = (queueArn: string) => ({ queueConfigurations: [{ queueArn, events }] });
+  const called = (functionArn: string) => ({ functionConfigurations: [{ functionArn, events }] });
+  const overlap = "Configurations overlap. Configurations on the same bucket cannot share a common event type.";
+  const prefixed = (value: string) => ({ filter: { key: { filterRules: [{ name: "prefix", value }] } } });
 
   test.each([
     // configuration, reason; in the order of refusal
@@ -57,12 +75,39 @@ describe("putBucketNotificationConfiguration and getBucketNotificationConfigurat
       "INVALID_ARGUMENT: Configurations on the same bucket cannot share the same id.",
     ],
     [
-      { topicConfigurations: [{ topicArn: "t", events, filter: rule("Prefix", "suffix") }] },
-      notImplemented("TopicConfiguration"),
+      { queueConfigurations: Array.from({ length: 101 }, () => ({ queueArn: "q", events })) },
+      "INVALID_ARGUMENT: A bucket can have at most 100 notification configurations.",
     ],
-    [{ queueConfigurations: [{ queueArn: "q", events }] }, notImplemented("QueueConfiguration")],
-    [{ functionConfigurations: [{ functionArn: "f", events }] }, notImplemented("CloudFunctionConfiguration")],
-  ])("refuses %j with %s", async (configuration, reason) => {
+    [called("f"), notImplemented("CloudFunctionConfiguration")],
+    [queueAt("q"), "INVALID_ARGUMENT: The ARN could not be parsed"],
+    [queueAt(`arn:aws:sns:us-east-1:${alice}:q`), "INVALID_ARGUMENT: The ARN could not be parsed"],
+    [
+      queueAt(`arn:aws:sqs:eu-west-1:${alice}:q`),
+      "INVALID_ARGUMENT: The notification destination service region is not valid for the bucket location constraint",
+    ],
+    [
+      queueAt("arn:aws:sqs:us-east-1:222222222222:q"),
+      "INVALID_ARGUMENT: Unable to validate the following destination configurations",
+    ],
+    [{ ...queue("q"), ...topic("t") }, `INVALID_ARGUMENT: ${overlap}`],
+    [
+      { ...queue("q", prefixed("a/")), ...topic("t", { events: ["s3:ObjectCreated:Put"], ...prefixed("a/b") }) },
+      `INVALID_ARGUMENT: ${overlap}`,
+    ],
+    [{ ...queue("q", prefixed("a/")), ...topic("t", prefixed("b/")) }, "answered"],
+    [{ ...queue("q"), ...topic("t", { events: ["s3:ObjectRemoved:*"] }) }, "answered"],
+    [queue("q", { events: ["s3:ObjectCreated:Put", "svc:ObjectCreated:Copy"] }), "answered"],
+  ])("where queues and topics are reached, %j ends as %s", async (configuration, reason) => {
+    const endpoint = { url: (await startReceiver()).url, region: "us-east-1", accessKeyId: "", secretAccessKey: "" };
+    const harness = await startWithBucket({ notified: { sqs: endpoint, sns: endpoint } });
+    expect(await refusalOf(configure(harness, configuration))).toBe(reason);
+  });
+
+  test.each([
+    [topic("t"), notImplemented("TopicConfiguration")],
+    [queue("q"), notImplemented("QueueConfiguration")],
+    [called("f"), notImplemented("CloudFunctionConfiguration")],
+  ])("where none are reached, refuses %j with %s", async (configuration, reason) => {
     expect(await refusalOf(configure(await startWithBucket(), configuration))).toBe(reason);
   });
 
@@ -76,6 +121,80 @@ describe("putBucketNotificationConfiguration and getBucketNotificationConfigurat
     );
     expect(await call({ notificationConfiguration })).toBe("NO_SUCH_BUCKET");
   });
+});
+
+describe("a queue or topic that is to be notified", () => {
+  const queueConfigurations = [{ queueArn: `arn:aws:sqs:us-east-1:${alice}:uploads`, events }];
+  const topicConfigurations = [
+    { id: "news", topicArn: `arn:aws:sns:us-east-1:${alice}:gone`, events: ["s3:ObjectRemoved:*"] },
+  ];
+  const start = async (answer?: Answer) => {
+    const receiver = await startReceiver(answer);
+    const endpoint = { url: receiver.url, region: "us-east-1", accessKeyId: "", secretAccessKey: "" };
+    return { receiver, ...(await startWithBucket({ notified: { sqs: endpoint, sns: endpoint } })) };
+  };
+
+  test("gets a test message before the configuration is stored, with an id for each entry", async () => {
+    const { receiver, client, ...harness } = await start();
+    await configure({ client, ...harness }, { queueConfigurations, topicConfigurations });
+    expect(receiver.received).toHaveLength(2);
+    const bodies = receiver.received.map(({ body }) => body.toString());
+    const sent = bodies.find((body) => body.startsWith("{")) ?? "";
+    const { QueueUrl, MessageBody } = JSON.parse(sent) as { readonly QueueUrl: string; readonly MessageBody: string };
+    expect(QueueUrl).toBe(`${receiver.url}/${alice}/uploads`);
+    expect(JSON.parse(MessageBody)).toMatchObject({ Service: "Amazon S3", Event: "s3:TestEvent", Bucket: "photos" });
+    const published = new URLSearchParams(bodies.find((body) => !body.startsWith("{")));
+    expect([published.get("Action"), published.get("TopicArn")]).toEqual(["Publish", topicConfigurations[0]?.topicArn]);
+    const read = await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice));
+    expect(read.notificationConfiguration).toMatchObject({ queueConfigurations, topicConfigurations });
+    expect(read.notificationConfiguration?.queueConfigurations[0]?.id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test("and does not take it is refused, and nothing is stored; unless the request skips that", async () => {
+    const { receiver, client } = await start(() => ({ status: 400, body: '{"__type":"QueueDoesNotExist"}' }));
+    const configured = (more: object) =>
+      refusalOf(
+        client.putBucketNotificationConfiguration(
+          { bucket: "photos", notificationConfiguration: { queueConfigurations }, ...more },
+          as(alice),
+        ),
+      );
+    expect(await configured({})).toBe("INVALID_ARGUMENT: Unable to validate the following destination configurations");
+    const read = async () =>
+      (await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice))).notificationConfiguration;
+    expect((await read())?.queueConfigurations).toEqual([]);
+    expect(receiver.received).toHaveLength(1);
+    expect(await configured({ skipDestinationValidation: true })).toBe("answered");
+    expect((await read())?.queueConfigurations).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test("may be named in the older document, which replaces the whole and reads the first of each kind", async () => {
+    const { client, ...harness } = await start();
+    await configure({ client, ...harness }, { eventBridgeConfiguration: {}, queueConfigurations });
+    const older = {
+      topicConfiguration: { id: "t", topic: topicConfigurations[0]!.topicArn, event: "s3:ObjectRemoved:*" },
+    };
+    await client.putBucketNotification({ bucket: "photos", notificationConfiguration: older }, as(alice));
+    const { topicConfiguration, queueConfiguration } = await client.getBucketNotification(
+      { bucket: "photos" },
+      as(alice),
+    );
+    expect(topicConfiguration).toMatchObject({ ...older.topicConfiguration, events: ["s3:ObjectRemoved:*"] });
+    expect(queueConfiguration).toBeUndefined();
+    const read = await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice));
+    expect(read.notificationConfiguration?.eventBridgeConfiguration).toBeUndefined();
+  });
+});
+
+test("an older notification document without destinations stops all notifications", async () => {
+  const { client } = await startWithBucket();
+  const notificationConfiguration = { eventBridgeConfiguration: {} };
+  await client.putBucketNotificationConfiguration({ bucket: "photos", notificationConfiguration }, as(alice));
+  await client.putBucketNotification({ bucket: "photos", notificationConfiguration: {} }, as(alice));
+  const read = await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice));
+  expect(read.notificationConfiguration?.eventBridgeConfiguration).toBeUndefined();
+  expect((await client.getBucketNotification({ bucket: "photos" }, as(alice))).topicConfiguration).toBeUndefined();
 });
 
 describe("the event bus is told", () => {
@@ -196,21 +315,4 @@ describe("the event bus is told", () => {
       told.flatMap(({ request }) => request.entries.map((entry) => JSON.parse(entry.detail ?? "").object.key)),
     ).toEqual(["last"]);
   });
-});
-
-test("the ids of many configurations are compared in time that grows with them", () => {
-  const queueConfigurations = Array.from({ length: 200_000 }, (_none, index) => ({
-    id: `${index}`,
-    queueArn: "q",
-    events,
-  }));
-  const plan = (id: string) => (): unknown =>
-    planNotification(
-      create(NotificationConfigurationSchema, {
-        queueConfigurations,
-        functionConfigurations: [{ id, functionArn: "f", events }],
-      }),
-    );
-  expect(plan("199999")).toThrow("cannot share the same id");
-  expect(plan("200000")).toThrow("QueueConfiguration");
 });
