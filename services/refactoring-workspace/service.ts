@@ -11,7 +11,7 @@ import {
 } from "./operations/environment.ts";
 import { deleteResourcePolicy, getResourcePolicy, putResourcePolicy } from "./operations/resource-policy.ts";
 import { explainRoute } from "./operations/route-explanation.ts";
-import { createRoute, deleteRoute, getRoute, listRoutes, updateRoute } from "./operations/route.ts";
+import { createRoute, deleteRoute, getRoute, listRoutes, setRouteTraffic, updateRoute } from "./operations/route.ts";
 import { createService, deleteService, getService, listServices } from "./operations/service.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 
@@ -41,6 +41,7 @@ export const handlers = guarded(
     listServices,
     listTagsForResource,
     putResourcePolicy,
+    setRouteTraffic,
     tagResource,
     untagResource,
     updateRoute,

@@ -6,6 +6,7 @@ import { PassedRouteReason, RouteState } from "../../../gen/quartet/refactoringw
 import { methodName, routeStateName } from "./route-rules.ts";
 import type { SourceSegment } from "./source-path.ts";
 import { parseSourcePath, segmentText } from "./source-path.ts";
+import type { SharedRoute } from "./traffic-share.ts";
 
 /** A request as it is compared with routes. */
 export interface ComparedRequest {
@@ -13,6 +14,8 @@ export interface ComparedRequest {
   readonly method: string;
   /** As the proxy decodes them. */
   readonly segments: readonly string[];
+  /** Whether a route takes the client's requests. */
+  readonly isTaken: (route: SharedRoute) => boolean;
 }
 
 /** The most characters of a request's segment that a message repeats. */
@@ -21,6 +24,7 @@ const segmentCharactersMax = 100;
 /** What is shown first. */
 const order: readonly PassedRouteReason[] = [
   PassedRouteReason.NOT_ACTIVE,
+  PassedRouteReason.TRAFFIC,
   PassedRouteReason.METHOD,
   PassedRouteReason.LESS_SPECIFIC,
   PassedRouteReason.PATH,
@@ -57,7 +61,7 @@ interface Explanation {
 const explain = (
   { match, state }: RouteRecord,
   takingId: string | undefined,
-  { method, segments }: ComparedRequest,
+  { method, segments, isTaken }: ComparedRequest,
 ): Explanation => {
   const { common, problem } = match === undefined ? { common: 0 } : comparePath(match, segments);
   if (problem !== undefined) return { reason: PassedRouteReason.PATH, message: problem, common };
@@ -69,6 +73,10 @@ const explain = (
   if (state !== RouteState.ACTIVE) {
     const message = `It matches, and gets no requests in the state ${routeStateName(state)}.`;
     return { reason: PassedRouteReason.NOT_ACTIVE, message, common };
+  }
+  if (match !== undefined && !isTaken(match)) {
+    const message = `It matches, and takes ${match.trafficPercentage} % of clients, of which this one is none.`;
+    return { reason: PassedRouteReason.TRAFFIC, message, common };
   }
   const message = `It matches, and the route ${takingId} is more specific.`;
   return { reason: PassedRouteReason.LESS_SPECIFIC, message, common };

@@ -5,7 +5,7 @@
  * (8) a first route that is not the default route, (9) a route that another one already covers, (10) an active route
  * while the default route is not active. UpdateRoute and DeleteRoute refuse (1) an environment, (2) an application, (3)
  * a route that does not exist, (4) a route whose health check runs, (5) a change that leaves an active route without an
- * active default route.
+ * active default route. SetRouteTraffic refuses (1) to (3), then the default route.
  *
  * A route that is to become active is stored as CREATING or UPDATING together with the job that checks its service; the
  * job settles it as ACTIVE or FAILED, also after a crash. The call waits for that and returns the settled state.
@@ -133,6 +133,28 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
   return { routeId, applicationId, serviceId, arn, state, lastUpdatedTime };
 };
 
+/** Sets the share of clients whose requests a route takes, which acts on the next request. */
+export const setRouteTraffic: Operation<"setRouteTraffic"> = async (request, { app }) => {
+  const { trafficPercentage = 100 } = request;
+  const nowMs = app.clock.now();
+
+  const record = await app.store.transact(async (transaction) => {
+    const route = await stored.getRoute(transaction, request);
+    const { match } = route;
+    if (match === undefined)
+      throw fault(ErrorReason.ROUTE_INVALID, { problem: "the default route takes all that others leave" });
+    const { trafficPercentage: _before, ...rest } = match;
+    const shared = trafficPercentage === 100 ? rest : { ...rest, trafficPercentage };
+    const after = { ...route, match: shared, lastUpdatedMs: BigInt(nowMs) };
+    stored.putRoute(transaction, after);
+    await refreshAfterCommit(app, transaction, request);
+    return after;
+  });
+
+  const { routeId, state, lastUpdatedTime } = routeAnswer(app, record);
+  return { routeId, trafficPercentage, state, lastUpdatedTime };
+};
+
 /** Deletes a route; its requests go to the next best route. Repeating the call fails with RESOURCE_NOT_FOUND. */
 export const deleteRoute: Operation<"deleteRoute"> = async (request, { app }) => {
   const now = timestampFromMs(app.clock.now());
@@ -234,6 +256,7 @@ const routeAnswer = (app: Application, record: RouteRecord) => {
     methods: match?.methods ?? [],
     includeChildPaths: match?.includeChildPaths,
     appendSourcePath: match?.appendSourcePath,
+    trafficPercentage: match?.trafficPercentage,
     pathResourceToId: match === undefined ? {} : pathResourceIds(applicationId, match),
     ownerAccountId,
     createdByAccountId: record.createdByAccountId,

@@ -11,6 +11,8 @@ export type RouteTarget = {
   readonly appendSourcePath: boolean;
   /** The source path, or undefined for the default route. */
   readonly sourcePath: string | undefined;
+  /** The share of clients whose requests it takes, in percent; undefined: those of all. */
+  readonly trafficPercentage: number | undefined;
 } & (
   | {
       readonly kind: "url";
@@ -36,6 +38,8 @@ export interface RoutePlan {
         readonly methods: readonly string[];
         readonly includeChildPaths: boolean;
         readonly appendSourcePath: boolean;
+        /** Unset: it takes the requests of all clients. */
+        readonly trafficPercentage?: number | undefined;
       }
     | undefined;
 }
@@ -59,6 +63,8 @@ export interface ProxiedApplication {
   readonly apiGatewayId: string;
   readonly stageName: string;
   readonly tree: RouteTree<RouteTarget>;
+  /** Whether a route takes the requests of a share of clients. */
+  readonly hasShares: boolean;
 }
 
 /** Compiles an application for routing. */
@@ -71,7 +77,8 @@ export const compileApplication = (plan: ApplicationPlan): ProxiedApplication =>
     else rules.push({ ...route.match, target });
   }
   const { applicationId, accountId, apiGatewayId, stageName } = plan;
-  return { applicationId, accountId, apiGatewayId, stageName, tree: new RouteTree(rules, fallback) };
+  const hasShares = rules.some(({ target }) => target.trafficPercentage !== undefined);
+  return { applicationId, accountId, apiGatewayId, stageName, tree: new RouteTree(rules, fallback), hasShares };
 };
 
 const compileTarget = (
@@ -83,6 +90,7 @@ const compileTarget = (
     serviceId,
     appendSourcePath: match?.appendSourcePath ?? true,
     sourcePath: match?.sourcePath,
+    trafficPercentage: match?.trafficPercentage,
   };
   return "url" in endpoint
     ? { ...facts, kind: "url", url: parseTargetUrl(endpoint.url), privateLink }

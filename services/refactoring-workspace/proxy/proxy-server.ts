@@ -186,7 +186,7 @@ class Proxy {
     const fail = (error: unknown) => refuse(response, this.#refusalOf(error, proxied), proxied.requestId);
     try {
       this.#admit(request);
-      const routed = routeRequest(this.#options.routes, request);
+      const routed = routeRequest(this.#options.routes, request, proxied.client.address);
       if (routed instanceof Promise)
         routed.then((each) => this.#send(each, proxied, response, expectsContinue)).catch(fail);
       else this.#send(routed, proxied, response, expectsContinue)?.catch(fail);
@@ -247,7 +247,7 @@ class Proxy {
     const giveBack = this.#tunnelShares.take(client.address);
     if (giveBack === undefined) throw new RefusedError(refusals.tunnelShare);
     socket.once("close", giveBack);
-    const routed = await routeRequest(this.#options.routes, request);
+    const routed = await routeRequest(this.#options.routes, request, proxied.client.address);
     proxied.routed = routed;
     if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
     const { url, privateLink } = routed.target;

@@ -16,6 +16,16 @@ export interface RouteMatch<Target> {
   readonly usedSegments: number;
 }
 
+/** Whether a route that matches a request takes it. */
+type Takes<Target> = (target: Target) => boolean;
+
+/** What is looked for. */
+interface Search<Target> {
+  readonly method: string;
+  readonly segments: readonly string[];
+  readonly takes: Takes<Target> | undefined;
+}
+
 /** The routes at one path by method. */
 interface MethodTable<Target> {
   readonly byMethod: Map<string, Target>;
@@ -53,9 +63,12 @@ export class RouteTree<Target> {
     }
   }
 
-  /** The route for a method (upper case) and the decoded segments of a path; undefined if none matches. */
-  match(method: string, segments: readonly string[]): RouteMatch<Target> | undefined {
-    const found = search(this.#root, method, segments, 0);
+  /**
+   * The route for a method (upper case) and the decoded segments of a path; undefined if none matches. Those that
+   * `takes` says no of do not match; the default route is not asked. Unset: all take the request.
+   */
+  match(method: string, segments: readonly string[], takes?: Takes<Target>): RouteMatch<Target> | undefined {
+    const found = search(this.#root, { method, segments, takes }, 0);
     if (found !== undefined) return found;
     return this.#fallback === undefined ? undefined : { target: this.#fallback, usedSegments: 0 };
   }
@@ -87,27 +100,27 @@ const put = <Target>(table: MethodTable<Target>, rule: RouteRule<Target>): void 
   for (const method of rule.methods) table.byMethod.set(method, rule.target);
 };
 
-const pick = <Target>(table: MethodTable<Target>, method: string): Target | undefined =>
-  table.byMethod.get(method) ?? table.any;
+const pick = <Target>(table: MethodTable<Target>, { method, takes }: Search<Target>): Target | undefined => {
+  const named = table.byMethod.get(method);
+  if (takes === undefined) return named ?? table.any;
+  if (named !== undefined && takes(named)) return named;
+  return table.any !== undefined && takes(table.any) ? table.any : undefined;
+};
 
-const search = <Target>(
-  node: Node<Target>,
-  method: string,
-  segments: readonly string[],
-  depth: number,
-): RouteMatch<Target> | undefined => {
+const search = <Target>(node: Node<Target>, wanted: Search<Target>, depth: number): RouteMatch<Target> | undefined => {
+  const { segments } = wanted;
   if (depth === segments.length) {
-    const target = pick(node.here, method);
+    const target = pick(node.here, wanted);
     return target === undefined ? undefined : { target, usedSegments: depth };
   }
   const segment = segments[depth] as string;
   const literal = node.literals.get(segment);
-  const byLiteral = literal === undefined ? undefined : search(literal, method, segments, depth + 1);
+  const byLiteral = literal === undefined ? undefined : search(literal, wanted, depth + 1);
   if (byLiteral !== undefined) return byLiteral;
   // A parameter does not match an empty segment, as in `/users//orders`.
   const parameter = segment === "" ? undefined : node.parameter;
-  const byParameter = parameter === undefined ? undefined : search(parameter, method, segments, depth + 1);
+  const byParameter = parameter === undefined ? undefined : search(parameter, wanted, depth + 1);
   if (byParameter !== undefined) return byParameter;
-  const target = pick(node.below, method);
+  const target = pick(node.below, wanted);
   return target === undefined ? undefined : { target, usedSegments: depth };
 };

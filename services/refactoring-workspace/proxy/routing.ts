@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
+import { peerNetwork } from "../../kit/server/flooding-peers.ts";
+import { isInShare } from "../domain/traffic-share.ts";
 import { RefusedError, refusals } from "./refusal.ts";
 import { hostOf } from "./request-head.ts";
 import type { RequestPath, TargetUrl } from "./request-path.ts";
@@ -24,20 +26,21 @@ export interface Routed {
  * Finds the route of a request: by the first label of its host where that names an application, else by the first
  * segment of its path. Throws, or rejects with, RefusedError and UnsafePathError.
  */
-export const routeRequest = (routes: ProxiedApplications, request: IncomingMessage): Routed | Promise<Routed> => {
+export const routeRequest = (
+  routes: ProxiedApplications,
+  request: IncomingMessage,
+  clientAddress: string,
+): Routed | Promise<Routed> => {
   const { path, query } = parseRequestTarget(request.url ?? "/");
-  const parsed = parseRequestPath(path);
-  const method = request.method ?? "GET";
+  const asked = { method: request.method ?? "GET", path: parseRequestPath(path), query, clientAddress };
   const label = firstLabel(hostOf(request));
   const byPath = (): Routed | Promise<Routed> => {
-    const found = routes.find(parsed.raw[0] ?? "");
-    return found instanceof Promise
-      ? found.then((each) => routeWithin(each, 2, method, parsed, query))
-      : routeWithin(found, 2, method, parsed, query);
+    const found = routes.find(asked.path.raw[0] ?? "");
+    return found instanceof Promise ? found.then((each) => routeWithin(each, 2, asked)) : routeWithin(found, 2, asked);
   };
   const byHost = label === undefined ? undefined : routes.find(label);
   const choose = (found: ProxiedApplication | undefined) =>
-    found === undefined ? byPath() : routeWithin(found, 1, method, parsed, query);
+    found === undefined ? byPath() : routeWithin(found, 1, asked);
   return byHost instanceof Promise ? byHost.then(choose) : choose(byHost);
 };
 
@@ -56,18 +59,27 @@ const firstLabel = (host: string): string | undefined => {
   return at > 0 ? host.slice(0, at).toLowerCase() : undefined;
 };
 
+/** What of a request decides on its route. */
+interface Asked {
+  readonly method: string;
+  readonly path: RequestPath;
+  readonly query: string;
+  readonly clientAddress: string;
+}
+
 const routeWithin = (
   application: ProxiedApplication | undefined,
   prefixSegments: number,
-  method: string,
-  path: RequestPath,
-  query: string,
+  { method, path, query, clientAddress }: Asked,
 ): Routed => {
   if (application === undefined || path.raw[prefixSegments - 1] !== application.stageName)
     throw new RefusedError(refusals.unknownApplication);
   const decoded = path.decoded.slice(prefixSegments);
-  const found = application.tree.match(method, decoded);
-  if (found === undefined) throw new RefusedError(refusals.noRoute, application.applicationId);
+  const { applicationId, tree, hasShares } = application;
+  const network = hasShares ? peerNetwork(clientAddress) : "";
+  const takes = hasShares ? (target: RouteTarget): boolean => isInShare(target, applicationId, network) : undefined;
+  const found = tree.match(method, decoded, takes);
+  if (found === undefined) throw new RefusedError(refusals.noRoute, applicationId);
   return {
     application,
     target: found.target,

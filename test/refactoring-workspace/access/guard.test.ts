@@ -44,7 +44,7 @@ test("no operation is reached by a caller without an account", async () => {
       ({ name }) => `${name}: Not authorized to perform refactoring-workspace:${name} on *.`,
     ),
   );
-  expect(outcomes).toHaveLength(25);
+  expect(outcomes).toHaveLength(26);
 });
 
 describe("of an environment of another account", () => {
@@ -84,6 +84,7 @@ describe("of an environment of another account", () => {
       denied("ListServices"),
       concealed("ListTagsForResource"),
       denied("PutResourcePolicy"),
+      denied("SetRouteTraffic"),
       concealed("TagResource"),
       concealed("UntagResource"),
       denied("UpdateRoute"),

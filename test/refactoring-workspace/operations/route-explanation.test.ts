@@ -7,6 +7,7 @@ import {
   RouteType,
 } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
+import { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import type { SeededRandom } from "../../kit/store/seeded-random.ts";
 import { seededRandom } from "../../kit/store/seeded-random.ts";
 import { rounds } from "../../support/rounds.ts";
@@ -27,7 +28,7 @@ const { GET, HEAD, POST } = HttpMethod;
 
 /** An application with a default route to a backend. */
 const startShop = async () => {
-  const harness = await startHarness();
+  const harness = await startHarness({ trustedProxies: new TrustedProxies(["127.0.0.1"]) });
   const place = await makeApplication(harness.client);
   const backend = await startBackend("shop");
   const serviceIdentifier = await makeService(harness.client, place, `${backend.url}/app?from=proxy`);
@@ -138,11 +139,50 @@ describe("explainRoute", () => {
     ["GET", "/a%00", "the path has a NUL"],
     ["GET", "/a%", "the path has a broken percent-escape"],
     ["GET", "/a#b", "the request target has a fragment"],
-  ])("refuses %s %s as the proxy does: %s", async (method, path, problem) => {
+    ["GET", "/a", "the client's address is none", "203.0.113"],
+  ])("refuses %s %s as the proxy does: %s", async (method, path, problem, clientAddress = "192.0.2.1") => {
     const { client, place } = await startShop();
-    expect(await refusalOf(client.explainRoute({ ...place, method, path }))).toBe(
+    expect(await refusalOf(client.explainRoute({ ...place, method, path, clientAddress }))).toBe(
       `REQUEST_NOT_FORWARDED: The proxy does not forward such a request: ${problem}.`,
     );
+  });
+
+  test("says of a route for a share of clients whether it takes one", async () => {
+    const { client, place, add, defaultRoute } = await startShop();
+    const routeIdentifier = await add("/carts");
+    const share = (trafficPercentage: number) =>
+      client.setRouteTraffic({ ...place, routeIdentifier, trafficPercentage });
+    const explained = async (clientAddress?: string) => {
+      const { route, otherRoutes } = await client.explainRoute({
+        ...place,
+        path: "/carts",
+        ...(clientAddress && { clientAddress }),
+      });
+      const [other] = otherRoutes;
+      return [route?.routeId, route?.trafficPercentage, other && reasonName(other.reason), other?.message];
+    };
+    await share(40);
+    const left = [
+      defaultRoute,
+      undefined,
+      "TRAFFIC",
+      "It matches, and takes 40 % of clients, of which this one is none.",
+    ];
+    const lessSpecific = `It matches, and the route ${routeIdentifier} is more specific.`;
+    const taken = [routeIdentifier, 40, "LESS_SPECIFIC", lessSpecific];
+    const answers = await Promise.all(Array.from({ length: 60 }, (_none, index) => explained(`203.0.113.${index}`)));
+    const isTaken = (answer: readonly unknown[]) => answer[0] === routeIdentifier;
+    expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(
+      new Set([JSON.stringify(left), JSON.stringify(taken)]),
+    );
+    expect(answers.filter(isTaken).length).toBeGreaterThan(5);
+    expect(await explained()).toEqual(taken);
+    // Addresses of one IPv6 network are one client.
+    expect(await explained("2001:db8::1")).toEqual(await explained("2001:db8::ffff:2"));
+    await share(0);
+    expect((await explained()).slice(0, 3)).toEqual([defaultRoute, undefined, "TRAFFIC"]);
+    await share(100);
+    expect((await explained("203.0.113.1")).slice(0, 2)).toEqual([routeIdentifier, undefined]);
   });
 
   test("refuses an environment, then an application that does not exist, and what is another account's", async () => {
@@ -185,17 +225,20 @@ const explainAndSend = async (random: SeededRandom) => {
     for (const key of covered) taken.add(key);
     const activationState = pick([RouteActivationState.ACTIVE, RouteActivationState.ACTIVE, INACTIVE]);
     const more = { includeChildPaths: pick([true, false]), appendSourcePath: pick([true, false]) };
-    await add(sourcePath, { methods, activationState, ...more });
+    const routeIdentifier = await add(sourcePath, { methods, activationState, ...more });
+    const trafficPercentage = pick([100, 100, 50, 10, 0]);
+    await client.setRouteTraffic({ ...place, routeIdentifier, trafficPercentage });
   }
   const url = await proxyUrlOf(client, place);
   for (let each = 0; each < 60; each += 1) {
     const method = pick(["GET", "POST", "DELETE"]);
     const target = path([...words, "%61", "d"]) + pick(["", "/", "?q=1"]);
-    const { route, otherRoutes } = await client.explainRoute({ ...place, method, path: target });
+    const clientAddress = `203.0.113.${random.below(256)}`;
+    const { route, otherRoutes } = await client.explainRoute({ ...place, method, path: target, clientAddress });
     const others = otherRoutes.filter(({ reason }) => reason === PassedRouteReason.LESS_SPECIFIC);
     const isDefaultPassed = others.some(({ routeId }) => routeId === defaultRoute);
     explained.push(`${method} ${route?.url?.slice(backend.url.length)} ${isDefaultPassed}`);
-    await fetch(`${url}${target}`, { method });
+    await fetch(`${url}${target}`, { method, headers: { "x-forwarded-for": clientAddress } });
     received.push(`${backend.asked.at(-1)} ${route?.routeId !== defaultRoute}`);
   }
   return { explained, received };

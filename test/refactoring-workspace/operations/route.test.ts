@@ -8,6 +8,7 @@ import {
   RouteType,
 } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
+import { TrustedProxies } from "../../../services/kit/identity/trusted-proxies.ts";
 import { startBackend } from "../backend.ts";
 import type { Place, WorkspaceClient } from "../harness.ts";
 import {
@@ -329,5 +330,92 @@ describe("listRoutes", () => {
     expect(pages.map((page) => page.length)).toEqual([2, 2, 1]);
     expect(pages.flat()).toEqual(made.toSorted());
     expect(third.nextToken).toBeUndefined();
+  });
+});
+
+describe("setRouteTraffic", () => {
+  const addressed = (number: number) => `203.0.${Math.floor(number / 250)}.${number % 250}`;
+
+  const startShared = async () => {
+    const harness = await startHarness({ trustedProxies: new TrustedProxies(["127.0.0.1"]) });
+    const { client } = harness;
+    const place = await makeApplication(client);
+    const [monolith, carts] = [await startBackend("monolith"), await startBackend("carts")];
+    const defaultRoute = await makeDefaultRoute(client, place, await makeService(client, place, monolith.url));
+    const { routeId } = await client.createRoute(
+      pathRoute(place, await makeService(client, place, carts.url), "/carts"),
+    );
+    const url = `${await proxyUrlOf(client, place)}/carts`;
+    const share = (trafficPercentage: number, routeIdentifier = routeId) =>
+      client.setRouteTraffic({ ...named(place, routeIdentifier), trafficPercentage });
+    /** The clients, of 100, whose requests the route takes. */
+    const taken = async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, async (_none, number) => {
+          const answer = await fetch(url, { headers: { "x-forwarded-for": addressed(number) } });
+          return (await answer.text()).startsWith("carts");
+        }),
+      );
+      return new Set(answers.flatMap((isTaken, number) => (isTaken ? [number] : [])));
+    };
+    return { ...harness, place, routeId, defaultRoute, share, taken };
+  };
+
+  test("sends a share of clients to a route's service from the next request on, each always to the same", async () => {
+    const { client, place, routeId, share, taken } = await startShared();
+    expect((await taken()).size).toBe(100);
+    expect(await share(30)).toMatchObject({ routeId, trafficPercentage: 30, state: RouteState.ACTIVE });
+    const some = await taken();
+    expect(some.size).toBeGreaterThan(15);
+    expect(some.size).toBeLessThan(45);
+    expect(await taken()).toEqual(some);
+    await share(60);
+    const more = await taken();
+    expect(more.isSupersetOf(some)).toBe(true);
+    expect(more.size).toBeGreaterThan(45);
+    await share(0);
+    expect((await taken()).size).toBe(0);
+    expect((await client.getRoute(named(place, routeId))).trafficPercentage).toBe(0);
+    expect(await share(100)).toMatchObject({ trafficPercentage: 100 });
+    expect((await taken()).size).toBe(100);
+    expect((await client.getRoute(named(place, routeId))).trafficPercentage).toBeUndefined();
+  });
+
+  test("sends the same clients along all routes of an application", async () => {
+    const { client, place, share, taken } = await startShared();
+    const orders = await startBackend("orders");
+    const serviceIdentifier = await makeService(client, place, orders.url);
+    const { routeId } = await client.createRoute(pathRoute(place, serviceIdentifier, "/orders"));
+    await share(50);
+    await share(50, routeId);
+    const some = await taken();
+    const url = `${await proxyUrlOf(client, place)}/orders`;
+    for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const answer = await fetch(url, { headers: { "x-forwarded-for": addressed(number) } });
+      expect((await answer.text()).startsWith("orders")).toBe(some.has(number));
+    }
+  });
+
+  test("is kept while a route is inactive, in listings and over a restart", async () => {
+    const { client, place, routeId, share, directory, stop } = await startShared();
+    await client.updateRoute({ ...named(place, routeId), activationState: INACTIVE });
+    expect(await share(5)).toMatchObject({ trafficPercentage: 5, state: RouteState.INACTIVE });
+    const { routeSummaryList } = await client.listRoutes(place);
+    expect(new Set(routeSummaryList.map(({ trafficPercentage }) => trafficPercentage))).toEqual(
+      new Set([5, undefined]),
+    );
+    await stop();
+    const again = await startHarness({ directory });
+    expect((await again.client.getRoute(named(place, routeId))).trafficPercentage).toBe(5);
+  });
+
+  test("refuses a share that is none, a route that does not exist, and the default route, which takes the rest", async () => {
+    const { share, defaultRoute } = await startShared();
+    expect(await refusalOf(share(101))).toBe(
+      "INVALID_INPUT: 1 validation error detected: Value '101' at 'traffic_percentage' failed to satisfy constraint: " +
+        "Member must have value less than or equal to 100",
+    );
+    expect(await refusalOf(share(10, "rte-0000000000"))).toMatch(/^RESOURCE_NOT_FOUND: .*rte-0000000000/);
+    expect(await refusalOf(share(10, defaultRoute))).toBe(invalid("the default route takes all that others leave"));
   });
 });

@@ -25,6 +25,19 @@ const ask = (targets: readonly string[], request: string): string | undefined =>
   return tree.match(method, segments.at(-1) === "" ? segments.slice(0, -1) : segments)?.target;
 };
 
+test("a route that does not take a request leaves it for the next best, and the default route takes it", () => {
+  const rules = ["GET /a/b", "/a/b", "/a/{x}", "/a/*"].map((target) => rule(target));
+  const tree = new RouteTree(rules, "default");
+  const taking = (...not: readonly string[]) =>
+    tree.match("GET", ["a", "b"], (target) => !not.includes(target))?.target;
+  expect(taking()).toBe("GET /a/b");
+  expect(taking("GET /a/b")).toBe("/a/b");
+  expect(taking("GET /a/b", "/a/b")).toBe("/a/{x}");
+  expect(taking("GET /a/b", "/a/b", "/a/{x}")).toBe("/a/*");
+  expect(taking("/a/*", "GET /a/b", "/a/b", "/a/{x}")).toBe("default");
+  expect(tree.match("GET", ["c"], () => false)).toEqual({ target: "default", usedSegments: 0 });
+});
+
 describe("the route that takes a request", () => {
   const routes = [
     "/users",
