@@ -93,7 +93,8 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     fields,
   });
   noteUse(gateway, caller, form.identity);
-  return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
+  const origin = { ...withOrigin(caller, exchange, signature), isForm: true } as const;
+  return { caller: origin, fields, file: boundedFile(form.file, bytesMin, bytesMax) };
 };
 
 /** No key is as long; a longer one stays so, whatever it was to be filled with. */

@@ -7,6 +7,8 @@ export interface RequestFacts {
   readonly referer?: string;
   /** Milliseconds since the original request was signed; absent if its signature names no time. */
   readonly signatureAgeMs?: number;
+  /** The original request was an HTML form, which is carried out as another operation. Absent: it was none. */
+  readonly isForm?: true;
 }
 
 /** The caller, as authenticated by the process that signed the token. */

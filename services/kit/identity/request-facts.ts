@@ -5,12 +5,13 @@ import type { RequestFacts } from "./caller.ts";
 /**
  * The facts of one request travel as headers next to the token, so that the token stays the same for all requests of a
  * caller. They are not signed: whoever presents the token says them, and the client has chosen most of them itself. So
- * they serve conditions and nothing else.
+ * they serve conditions, and names in events and logs, and nothing else.
  */
 const names = {
   userAgent: "x-quartet-user-agent",
   referer: "x-quartet-referer",
   signatureAge: "x-quartet-signature-age",
+  form: "x-quartet-form",
 } as const;
 
 /** The headers of the facts. */
@@ -25,6 +26,7 @@ export const requestFactHeaders = (facts: RequestFacts): Record<string, string> 
   if (facts.userAgent !== undefined) headers[names.userAgent] = printable(facts.userAgent);
   if (facts.referer !== undefined) headers[names.referer] = printable(facts.referer);
   if (facts.signatureAgeMs !== undefined) headers[names.signatureAge] = String(facts.signatureAgeMs);
+  if (facts.isForm === true) headers[names.form] = "1";
   return headers;
 };
 
@@ -34,11 +36,13 @@ export const readRequestFacts = (headers: IncomingHttpHeaders): RequestFacts | u
   const referer = textIn(headers[names.referer]);
   const age = headers[names.signatureAge];
   const hasAge = typeof age === "string" && /^\d{1,15}$/.test(age);
-  if (userAgent === undefined && referer === undefined && !hasAge) return undefined;
+  const isForm = headers[names.form] === "1";
+  if (userAgent === undefined && referer === undefined && !hasAge && !isForm) return undefined;
   return {
     ...(userAgent === undefined ? {} : { userAgent }),
     ...(referer === undefined ? {} : { referer }),
     ...(hasAge ? { signatureAgeMs: Number(age) } : {}),
+    ...(isForm ? { isForm } : {}),
   };
 };
 

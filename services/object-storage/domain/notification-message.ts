@@ -4,6 +4,7 @@ import type { EmitDialect } from "./object-event.ts";
 import { partitionOf, requesterOf, sequencerOf, serviceOf } from "./object-event.ts";
 
 const createdNames: ReadonlyMap<string, string> = new Map([
+  ["POST Object", "ObjectCreated:Post"],
   ["CopyObject", "ObjectCreated:Copy"],
   ["CompleteMultipartUpload", "ObjectCreated:CompleteMultipartUpload"],
 ]);

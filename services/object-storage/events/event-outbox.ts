@@ -92,7 +92,7 @@ export const createEventOutbox = (
       bucket: bucket.name,
       key: change.key,
       sequence: BigInt(change.sequence),
-      reason: method.name,
+      reason: caller.isForm === true ? "POST Object" : method.name,
       requestId,
       bucketAccountId: bucket.accountId,
       requesterAccountId: caller.accountId,

@@ -174,7 +174,7 @@ class LoggedCall {
     const source = access.source;
     const requests: LoggedRequest[] = [];
     if (own?.hasLogging === true)
-      requests.push({ ...about(this.#context, own), ...this.#shown, operation: logOperation(method.name) });
+      requests.push({ ...about(this.#context, own), ...this.#shown, operation: operationOf(this.#context) });
     if (source?.bucket.known.hasLogging === true)
       requests.push({
         ...about({ app, caller: this.#context.caller }, source.bucket.known),
@@ -194,10 +194,14 @@ export const logRefusal = (
   thrown: unknown,
 ): void => {
   const { key, versionId } = request as unknown as ShownMembers;
-  const logged = { ...about(context, bucket), operation: logOperation(context.method.name), key, versionId };
+  const logged = { ...about(context, bucket), operation: operationOf(context), key, versionId };
   if (isReported(context)) context.responseHeader.set(reportHeaders.subject, encodeSubject([logged]));
   else context.app.accessLogs.note(logged, factsOf(context, context.app.clock.now(), 0, thrown));
 };
+
+/** The operation as the log names it; an upload by a form is not that of its method. */
+const operationOf = ({ caller, method }: Pick<LoggedContext, "caller" | "method">): string =>
+  caller.isForm === true ? "REST.POST.OBJECT" : logOperation(method.name);
 
 const about = (
   { app, caller }: { readonly app: Application; readonly caller: Caller },

@@ -10,6 +10,7 @@ import {
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { expect, test } from "vitest";
 
+import { formBody, formHeaders } from "../support/form.ts";
 import { testKey } from "../support/signing-client.ts";
 import { startStorageClient } from "../support/storage-client.ts";
 
@@ -43,6 +44,8 @@ test("requests on a bucket are in its access log as they arrived and were answer
     headers: { referer: "http://example.com/" },
   };
   expect((await storage.send(anonymous)).status).toBe(403);
+  const form = { method: "POST", target: "/films", headers: formHeaders, body: formBody({ key: "c" }, "content") };
+  expect((await storage.send(form)).status).toBe(403);
   await storage.deliverLogs();
 
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: "logs" }));
@@ -52,8 +55,9 @@ test("requests on a bucket are in its access log as they arrived and were answer
   const { Body } = await client.send(new GetObjectCommand({ Bucket: "logs", Key: Contents[0]?.Key }));
   const lines = ((await Body?.transformToString()) ?? "").trimEnd().split("\n");
   const id = "[0-9a-f]{64}";
-  const [get, put, read, missed, denied] = lines;
-  expect(lines).toHaveLength(5);
+  const [get, put, read, missed, denied, posted] = lines;
+  expect(lines).toHaveLength(6);
+  expect(posted).toMatch(/ REST.POST.OBJECT c "POST \/films HTTP\/1.1" 403 AccessDenied /);
   expect(get).toMatch(
     new RegExp(
       `^${id} films \\[[^\\]]+\\] 127.0.0.1 ${id} \\S+ REST.GET.LOGGING_STATUS - "GET /films/\\?logging= HTTP/1.1" 200 - \\d+ - `,

@@ -9,14 +9,16 @@ describe("the facts of a request", () => {
     ["none", {}, {}, undefined],
     [
       "all",
-      { userAgent: "aws-cli/2.0", referer: "https://example.com/", signatureAgeMs: 1_500 },
+      { userAgent: "aws-cli/2.0", referer: "https://example.com/", signatureAgeMs: 1_500, isForm: true },
       {
         "x-quartet-user-agent": "aws-cli/2.0",
         "x-quartet-referer": "https://example.com/",
         "x-quartet-signature-age": "1500",
+        "x-quartet-form": "1",
       },
-      { userAgent: "aws-cli/2.0", referer: "https://example.com/", signatureAgeMs: 1_500 },
+      { userAgent: "aws-cli/2.0", referer: "https://example.com/", signatureAgeMs: 1_500, isForm: true },
     ],
+    ["that it was a form", { isForm: true }, { "x-quartet-form": "1" }, { isForm: true }],
     [
       "text that no header may have",
       { userAgent: "caf\u00e9\r\n\u0007" },
@@ -37,6 +39,7 @@ describe("the facts of a request", () => {
   // the headers, what is read from them
   test.for<[string, Record<string, string>, RequestFacts | undefined]>([
     ["an age that is no number", { "x-quartet-signature-age": "-1" }, undefined],
+    ["another word about forms", { "x-quartet-form": "yes" }, undefined],
     ["an age sent twice", { "x-quartet-signature-age": "1, 2" }, undefined],
     ["a text over the limit", { "x-quartet-user-agent": "u".repeat(2_000) }, { userAgent: "u".repeat(1_024) }],
   ])("are bounded by their reader: %s", ([, headers, read]) => {

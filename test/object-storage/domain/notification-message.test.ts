@@ -27,6 +27,7 @@ const event = (more: MessageInitShape<typeof ObjectEventRecordSchema> = {}) =>
 test.each([
   // detail type, reason, kind of deletion, name
   ["Object Created", "PutObject", "", "ObjectCreated:Put"],
+  ["Object Created", "POST Object", "", "ObjectCreated:Post"],
   ["Object Created", "CopyObject", "", "ObjectCreated:Copy"],
   ["Object Created", "CompleteMultipartUpload", "", "ObjectCreated:CompleteMultipartUpload"],
   ["Object Created", "Replication", "", "ObjectCreated:Put"],

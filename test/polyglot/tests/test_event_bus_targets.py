@@ -15,6 +15,7 @@ import urllib.request
 import boto3
 import botocore.exceptions
 import pytest
+import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -283,6 +284,20 @@ def test_a_bucket_notifies_a_queue_of_its_objects(bus_system, of, unique):
     [record] = json.loads(message_of(of("sqs"), url)["Body"])["Records"]
     told = record["s3"]["object"]
     assert (record["eventName"], told["key"], told["size"]) == ("ObjectCreated:Put", "in/a+b", 4)
+
+
+def test_a_bucket_notifies_a_queue_of_an_upload_by_a_form(bus_system, of, unique):
+    url = of("sqs").create_queue(QueueName=unique)["QueueUrl"]
+    entry = {"QueueArn": arn("sqs", unique), "Events": ["s3:ObjectCreated:Post"]}
+    s3 = notify(bus_system, unique, QueueConfigurations=[entry])
+    test = message_of(of("sqs"), url)
+    of("sqs").delete_message(QueueUrl=url, ReceiptHandle=test["ReceiptHandle"])
+    s3.put_object(Bucket=unique, Key="put", Body=b"not told")
+    form = s3.generate_presigned_post(unique, "posted")
+    parts = [(name, (None, value)) for name, value in form["fields"].items()] + [("file", ("a.txt", b"told"))]
+    assert requests.post(form["url"], files=parts, timeout=10).status_code == 204
+    [record] = json.loads(message_of(of("sqs"), url)["Body"])["Records"]
+    assert (record["eventName"], record["s3"]["object"]["key"]) == ("ObjectCreated:Post", "posted")
 
 
 def test_a_bucket_notifies_a_topic_of_deletions(bus_system, of, unique):
