@@ -1,7 +1,9 @@
 import { parseJson } from "../../kit/json/parse-json.ts";
+import { invokeWithEvent } from "../../kit/outgoing/function-invocation.ts";
 import { sendMessage } from "../../kit/outgoing/queue-message.ts";
 import type { ServiceRequest } from "../../kit/outgoing/service-request.ts";
-import { formCall, restCall, targetCall } from "../../kit/outgoing/service-request.ts";
+import { restCall, targetCall } from "../../kit/outgoing/service-request.ts";
+import { publishMessage } from "../../kit/outgoing/topic-message.ts";
 import type { SettingsOf } from "../../kit/config/config.ts";
 import type { eventBusSettings } from "../../launcher/settings.ts";
 import { dynamicValue } from "../domain/dynamic-value.ts";
@@ -78,11 +80,7 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "function:",
     endpoint: "lambda",
     action: "lambda:InvokeFunction",
-    request: ({ target, input }) => ({
-      path: `/2015-03-31/functions/${encodeURIComponent(target.arn)}/invocations`,
-      headers: { "content-type": "application/json", "x-amz-invocation-type": "Event" },
-      body: input,
-    }),
+    request: ({ target, input }) => invokeWithEvent(target.arn, input),
   },
   {
     services: ["sqs"],
@@ -101,8 +99,7 @@ export const serviceKinds: readonly ServiceKind[] = [
     resourcePrefix: "",
     endpoint: "sns",
     action: "sns:Publish",
-    request: ({ target, input }) =>
-      formCall({ Action: "Publish", Version: "2010-03-31", TopicArn: target.arn, Message: input }),
+    request: ({ target, input }) => publishMessage(target.arn, { body: input }),
   },
   {
     services: ["kinesis"],

@@ -9,10 +9,11 @@ import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
+import { invokeWithEvent } from "../../kit/outgoing/function-invocation.ts";
 import { sendMessage } from "../../kit/outgoing/queue-message.ts";
 import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
 import type { ServiceRequest } from "../../kit/outgoing/service-request.ts";
-import { formCall } from "../../kit/outgoing/service-request.ts";
+import { publishMessage } from "../../kit/outgoing/topic-message.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Destination, NotifiedService } from "../domain/notification.ts";
 import { notifiedOf } from "../domain/notification.ts";
@@ -155,20 +156,13 @@ const requestTo = (
         { body: message, groupId: resource.endsWith(".fifo") ? groupOf(key) : undefined, deduplicationId: id },
       );
     case "sns":
-      return formCall({
-        Action: "Publish",
-        Version: "2010-03-31",
-        TopicArn: destination,
-        Subject: "Amazon S3 Notification",
-        Message: message,
-        ...(resource.endsWith(".fifo") && { MessageGroupId: groupOf(key), MessageDeduplicationId: id }),
+      return publishMessage(destination, {
+        subject: "Amazon S3 Notification",
+        body: message,
+        ...(resource.endsWith(".fifo") && { groupId: groupOf(key), deduplicationId: id }),
       });
     case "lambda":
-      return {
-        path: `/2015-03-31/functions/${encodeURIComponent(destination)}/invocations`,
-        headers: { "content-type": "application/json", "x-amz-invocation-type": "Event" },
-        body: message,
-      };
+      return invokeWithEvent(destination, message);
   }
 };
 
