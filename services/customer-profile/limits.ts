@@ -22,6 +22,8 @@ export const limits = {
   integrationBytesMax: 256_000,
   /** Characters of all sources of an object type with conditions and loops: 16,000 are read in 40 to 130 ms. */
   templateCharactersMax: 16_000,
+  /** Blocks, alternatives and brackets of one of them, which can be nested. */
+  templatePartsMax: 50,
   /** Characters of all keys of one object and of all its texts with accessors in them. */
   composedCharactersMax: 2_048_000,
   /** Characters of one object, as of the member of a request. */

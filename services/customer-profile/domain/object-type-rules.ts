@@ -42,7 +42,7 @@ const findFieldProblem = ({ fields }: ObjectMapping): string | undefined => {
     if (templateCharacters > limits.templateCharactersMax)
       return `its sources with conditions and loops have more than ${limits.templateCharactersMax} characters`;
     if (source !== undefined && !isReadableSource(source))
-      return `the source of field ${name} is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it, 50 at most`;
+      return `the source of field ${name} is neither an accessor such as _source.a.b nor a template with {{_source.a.b}}, #if, #unless, #each or #with in it, ${limits.templatePartsMax} at most`;
     if (target !== undefined && !isKnownTarget(target))
       return `the target of field ${name} is not a field of a profile`;
   }

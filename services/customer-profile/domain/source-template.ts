@@ -1,5 +1,6 @@
 import { parse } from "@handlebars/parser";
 
+import { limits } from "../limits.ts";
 import type { JsonValue, TextBudget } from "./source-value.ts";
 import { memberOf, textOf } from "./source-value.ts";
 
@@ -83,16 +84,13 @@ const noPart = (): never => {
 /** What begins a block or an alternative, and what opens a bracket, which can be nested in expressions. */
 const nestingPart = /\{\{~?\s*(?:[#^]|else\b)|\(/g;
 
-/** How many of these a template has at most, also as text. */
-const nestingPartsMax = 50;
-
 /**
  * Whether a template has more parts that can be nested than it may have. The time that the parser takes grows with the
  * square of how deep they are nested: 16,000 characters of brackets took seven seconds.
  */
 const hasTooManyParts = (text: string): boolean => {
   let count = 0;
-  for (const _part of text.matchAll(nestingPart)) if (++count > nestingPartsMax) return true;
+  for (const _part of text.matchAll(nestingPart)) if (++count > limits.templatePartsMax) return true;
   return false;
 };
 

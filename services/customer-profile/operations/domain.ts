@@ -12,7 +12,6 @@ import type { DomainRecord } from "../../../gen/quartet/customerprofile/storage/
 import { DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { MatchingRequest, RuleBasedMatchingRequest } from "../../../gen/quartet/customerprofile/v1/matching_pb.ts";
-import type { Transaction } from "../../kit/store/transaction.ts";
 import type { Access } from "../access/access.ts";
 import type { Application, Operation } from "../application.ts";
 import { findQueueProblem } from "../domain/dead-letter.ts";
@@ -54,7 +53,7 @@ export const createDomain: Operation<"createDomain"> = async (request, { app, ac
       throw fault(ErrorReason.TOO_MANY_DOMAINS, { limit: String(limits.domainsPerAccountMax) });
     stored.createDomain(transaction, app.keyring, access.accountId, request.domainName, record);
     await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, record) });
-    await applyRulesOf(app, transaction, { ...begun, ...resolvedDomain(request, access, record) }, undefined, record);
+    await applyRules(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, record) });
   });
 
   return domainAnswer(request.domainName, record, record.ruleBasedMatching?.status);
@@ -94,7 +93,11 @@ export const updateDomain: Operation<"updateDomain"> = async (request, { app, ac
     if (request.matching !== undefined)
       await applyMatching(app.jobs, transaction, { ...begun, ...resolvedDomain(request, access, after) });
     if (request.ruleBasedMatching !== undefined)
-      await applyRulesOf(app, transaction, { ...begun, ...resolvedDomain(request, access, after) }, before, after);
+      await applyRules(app.jobs, transaction, {
+        ...begun,
+        ...resolvedDomain(request, access, after),
+        earlierRules: before.ruleBasedMatching,
+      });
     return domainAnswer(request.domainName, after, await findRulesStatus(transaction, after.domainId));
   });
 };
@@ -159,17 +162,8 @@ const newResolution = ({ ids }: Application, nowMs: number) => ({
 const resolvedDomain = (
   { domainName }: { readonly domainName: string },
   { accountId }: Access,
-  { domainId, matching }: DomainRecord,
-) => ({ domainId, account: accountId, domainName, matching });
-
-const applyRulesOf = (
-  { jobs }: Application,
-  transaction: Transaction,
-  put: Omit<Parameters<typeof applyRules>[2], "before" | "after">,
-  before: DomainRecord | undefined,
-  after: Pick<DomainRecord, "ruleBasedMatching">,
-): Promise<void> =>
-  applyRules(jobs, transaction, { ...put, before: before?.ruleBasedMatching, after: after.ruleBasedMatching });
+  { domainId, matching, ruleBasedMatching: rules }: DomainRecord,
+) => ({ domainId, account: accountId, domainName, matching, rules });
 
 const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRecord) => ({
   domainName,

@@ -11,6 +11,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { MatchRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { Turn } from "../../kit/clock/turn.ts";
+import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { compareIds, idBytes, idText, parseProfileId } from "../domain/identifier.ts";
@@ -42,15 +43,12 @@ export const getMatches: Operation<"getMatches"> = async (request, context) => {
     const { resolutionId } = await getResolution(reader, domainId, domainName);
     const generatedMs = await findResultsTime(reader, domainId, resolutionId, nowMs);
     if (generatedMs === undefined) return { potentialMatches: 0 };
-    const after = page.after === undefined ? undefined : idBytes(page.after);
-    const found = await listMatches(reader, resolutionId, after, page.lookFor);
-    const { items, ...next } = page.cut(found, ({ key }) => idText(key[1]));
-    const matches = [];
-    for (const { key, value } of items) {
-      const profileIds = await listUnexpired(reader, domainId, value, nowMs);
-      if (profileIds.length > 1)
-        matches.push({ matchId: idText(key[1]), profileIds, confidenceScore: value.confidenceScore });
-    }
+    const { matches: shown, ...next } = await showMatches(reader, domainId, resolutionId, page, nowMs);
+    const matches = shown.map(({ matchId, profileIds, match: { confidenceScore } }) => ({
+      matchId,
+      profileIds,
+      confidenceScore,
+    }));
     const potentialMatches = await countMatches(reader, resolutionId);
     return { matches, matchGenerationDate: timestampFromMs(generatedMs), potentialMatches, ...next };
   });
@@ -106,13 +104,8 @@ export const listRuleBasedMatches: Operation<"listRuleBasedMatches"> = async (re
   return app.store.read(async (reader) => {
     const { domainId } = await getDomain(reader, access.accountId, domainName);
     const rulesId = await getRulesId(reader, domainId, domainName);
-    const after = page.after === undefined ? undefined : idBytes(page.after);
-    const found = await listMatches(reader, rulesId, after, page.lookFor);
-    const { items, ...next } = page.cut(found, ({ key }) => idText(key[1]));
-    const matchIds = [];
-    for (const { key, value } of items)
-      if ((await listUnexpired(reader, domainId, value, nowMs)).length > 1) matchIds.push(idText(key[1]));
-    return { matchIds, ...next };
+    const { matches, ...next } = await showMatches(reader, domainId, rulesId, page, nowMs);
+    return { matchIds: matches.map(({ matchId }) => matchId), ...next };
   });
 };
 
@@ -147,6 +140,19 @@ export const getSimilarProfiles: Operation<"getSimilarProfiles"> = async (reques
     const found = ruleLevel > 0 ? { ruleLevel } : { confidenceScore };
     return { profileIds: items, matchId: idText(matchId!), matchType, ...found, ...next };
   });
+};
+
+/** The matches of a page, by identifier, less those of which one profile is left, and the token of the next page. */
+const showMatches = async (reader: Reader, domainId: Uint8Array, matchingId: Uint8Array, page: Page, nowMs: number) => {
+  const after = page.after === undefined ? undefined : idBytes(page.after);
+  const found = await listMatches(reader, matchingId, after, page.lookFor);
+  const { items, ...next } = page.cut(found, ({ key }) => idText(key[1]));
+  const matches = [];
+  for (const { key, value: match } of items) {
+    const profileIds = await listUnexpired(reader, domainId, match, nowMs);
+    if (profileIds.length > 1) matches.push({ matchId: idText(key[1]), profileIds, match });
+  }
+  return { matches, ...next };
 };
 
 /** The match of a profile; undefined: it has none. Throws PROFILE_NOT_FOUND. */

@@ -3,6 +3,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ObjectEventRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { NotificationRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { NotificationConfiguration } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
+import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
@@ -118,10 +119,12 @@ export class Notifications {
 
   async #send(destination: string, sent: Sent, signal: AbortSignal): Promise<string | undefined> {
     const { client, endpoints } = this.#options;
-    const service = parseArn(destination)?.service as NotifiedService;
+    // A destination was checked when it was put.
+    const parts = parseArn(destination)!;
+    const service = parts.service as NotifiedService;
     const endpoint = endpoints[service];
     if (endpoint === undefined) return "no endpoint of this service is configured";
-    const outcome = await client.call(endpoint, service, requestTo(service, destination, endpoint, sent), signal);
+    const outcome = await client.call(endpoint, service, requestTo(parts, destination, endpoint, sent), signal);
     return outcome.kind === "delivered" ? undefined : `${outcome.code}: ${outcome.message}`;
   }
 
@@ -142,13 +145,12 @@ interface Sent {
 }
 
 const requestTo = (
-  service: NotifiedService,
+  { service, account, resource }: Arn,
   destination: string,
   { url }: ServiceEndpoint,
   { message, id, key }: Sent,
 ): ServiceRequest => {
-  const { account = "", resource = "" } = parseArn(destination) ?? {};
-  switch (service) {
+  switch (service as NotifiedService) {
     case "sqs":
       return sendMessage(
         url,

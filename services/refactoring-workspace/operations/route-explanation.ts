@@ -35,10 +35,8 @@ export const explainRoute: Operation<"explainRoute"> = async (request, { app }) 
   const { plan, routes } = await app.store.read(async (reader) => {
     const application = await getApplication(reader, request);
     const { environmentId, applicationId } = application;
-    return {
-      plan: await planOf(reader, application, () => undefined),
-      routes: await allRoutesOf(reader, environmentId, applicationId),
-    };
+    const all = await allRoutesOf(reader, environmentId, applicationId);
+    return { plan: await planOf(reader, application, () => undefined, all), routes: all };
   });
   const segments = path.decoded;
   const isTaken = (route: SharedRoute): boolean =>

@@ -11,7 +11,7 @@ import { methodName } from "../domain/route-rules.ts";
 import { limits } from "../limits.ts";
 import type { ApplicationPlan, ProxiedApplications, RoutePlan } from "./proxied-applications.ts";
 import { allApplications, findApplication } from "../store/application.ts";
-import { listRoutes } from "../store/route.ts";
+import { allRoutesOf } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
 
 /** Finds the URL of an application's private link; undefined if it has none. */
@@ -65,18 +65,19 @@ export const announceApplications = async (
   }
 };
 
-/** The plan of an application: its active routes. */
+/** The plan of an application: its active routes, among all that it has. Unset: they are read. */
 export const planOf = async (
   reader: Reader,
   application: ApplicationRecord,
   findPrivateLink: FindPrivateLink,
+  routes?: readonly RouteRecord[],
 ): Promise<ApplicationPlan> => {
   const { environmentId, applicationId, ownerAccountId, apiGatewayId, stageName } = application;
-  const { routesPerApplicationMax, servicesPerApplicationMax } = limits;
-  const routes = await listRoutes(reader, environmentId, applicationId, undefined, routesPerApplicationMax);
+  const { servicesPerApplicationMax } = limits;
+  const all = routes ?? (await allRoutesOf(reader, environmentId, applicationId));
   const services = await listServices(reader, environmentId, applicationId, undefined, servicesPerApplicationMax);
   const byId = new Map(services.map((service) => [service.serviceId, service]));
-  const plans = routes.flatMap((route) => routePlan(route, byId.get(route.serviceId)));
+  const plans = all.flatMap((route) => routePlan(route, byId.get(route.serviceId)));
   const privateLink = findPrivateLink(application);
   return { applicationId, accountId: ownerAccountId, apiGatewayId, stageName, privateLink, routes: plans };
 };

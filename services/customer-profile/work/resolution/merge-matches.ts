@@ -9,10 +9,12 @@ import { AutoMergingSchema } from "../../../../gen/quartet/customerprofile/v1/ma
 import { ServiceError } from "../../../kit/faults/service-error.ts";
 import type { Transaction } from "../../../kit/store/transaction.ts";
 import { compareIds } from "../../domain/identifier.ts";
+import type { PlannedMerge } from "../../domain/resolution/auto-merging.ts";
 import { isSureEnough, plannedMerges } from "../../domain/resolution/auto-merging.ts";
 import { mergedProfile, mergeInto } from "../../ingestion/merge-profiles.ts";
 import type { OpenDomain } from "../../store/domain.ts";
 import { findMatch, putMatch } from "../../store/match.ts";
+import type { StoredProfile } from "../../store/profile.ts";
 import { findMatchedProfiles } from "../../store/profile.ts";
 
 const tooLarge: ReadonlySet<number> = new Set([
@@ -24,6 +26,19 @@ const tooLarge: ReadonlySet<number> = new Set([
 /** Whether profiles are too large together to be one. */
 export const isTooLarge = (error: unknown): boolean =>
   error instanceof ServiceError && tooLarge.has(error.facts.number);
+
+/** Carries out a merge of some profiles of a match; returns how many were merged into another. */
+export const carryOutMerge = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  profiles: ReadonlyMap<string, StoredProfile>,
+  { main, others, sources }: PlannedMerge,
+  nowMs: number,
+): Promise<number> => {
+  const get = (id: string) => profiles.get(id)!;
+  await mergeInto(transaction, domain, get(main), others.map(get), sources, nowMs);
+  return others.length;
+};
 
 /** Merges the profiles of matches as the settings of a domain say. */
 export class MatchMerger {
@@ -48,16 +63,15 @@ export class MatchMerger {
   async mergeFirst(transaction: Transaction, domain: OpenDomain, matchId: Uint8Array): Promise<number> {
     const match = await findMatch(transaction, this.#resolutionId, matchId);
     const profiles =
-      match === undefined ? new Map() : await findMatchedProfiles(transaction, domain, match, this.#nowMs);
+      match === undefined
+        ? new Map<string, StoredProfile>()
+        : await findMatchedProfiles(transaction, domain, match, this.#nowMs);
     const [planned] = plannedMerges([...profiles.values()].map(mergedProfile), this.#settings);
     if (planned === undefined) {
       await this.noteTried(transaction, matchId);
       return 0;
     }
-    const { main, others, sources } = planned;
-    const get = (id: string) => profiles.get(id)!;
-    await mergeInto(transaction, domain, get(main), others.map(get), sources, this.#nowMs);
-    return others.length;
+    return carryOutMerge(transaction, domain, profiles, planned, this.#nowMs);
   }
 
   /** Notes that these settings need not be tried again as long as the match stays as it is. */

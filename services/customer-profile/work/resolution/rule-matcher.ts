@@ -10,7 +10,7 @@ import type { Reader, Transaction } from "../../../kit/store/transaction.ts";
 import { idText } from "../../domain/identifier.ts";
 import { mergesOf } from "../../domain/resolution/auto-merging.ts";
 import { comparisonByRules, strengthOfLevel } from "../../domain/resolution/rules.ts";
-import { mergedProfile, mergeInto } from "../../ingestion/merge-profiles.ts";
+import { mergedProfile } from "../../ingestion/merge-profiles.ts";
 import { limits } from "../../limits.ts";
 import type { OpenDomain } from "../../store/domain.ts";
 import { openDomain } from "../../store/domain.ts";
@@ -29,7 +29,7 @@ import {
 } from "../../store/rule-matching.ts";
 import { isDamage, unlessDamaged } from "../damage.ts";
 import { MatchFinder } from "./find-matches.ts";
-import { isTooLarge } from "./merge-matches.ts";
+import { carryOutMerge, isTooLarge } from "./merge-matches.ts";
 import type { ResolutionTools } from "./resolution-run.ts";
 
 /** Rules whose domain cannot be worked on now. */
@@ -125,18 +125,23 @@ class RuleTurn {
   /** Resolves with whether anything is left. */
   async carryOut(): Promise<boolean> {
     for (;;) {
-      const noted = await this.#tools.app.store.read(async (reader) => {
+      const { rules, domain, noted } = await this.#tools.app.store.read(async (reader) => ({
         // If the rules or the domain cannot be read, the profiles are not what is damaged.
-        await this.#open(reader);
-        return listNoted(reader, this.#rulesId, limits.resolutionBatch);
-      });
+        ...(await this.#open(reader)),
+        noted: await listNoted(reader, this.#rulesId, limits.resolutionBatch),
+      }));
       if (noted.length === 0) {
-        await this.#become("ACTIVE");
+        if (rules.status !== "ACTIVE") await this.#becomeActive();
         return false;
       }
       if (this.#signal.aborted || performance.now() > this.#endsMs) return true;
-      if (noted[0]!.length === 0) await this.#noteAll();
-      else await this.#compare(noted);
+      if (noted[0]!.length === 0) {
+        await this.#noteAll();
+        continue;
+      }
+      await this.#compare(noted);
+      if (domain.record.ruleBasedMatching?.maxAllowedRuleLevelForMerging !== undefined)
+        for (const id of noted) await this.#mergeMatchOf(id);
     }
   }
 
@@ -182,7 +187,6 @@ class RuleTurn {
       await this.#step(async (transaction) => {
         for (const id of damaged) removeNote(transaction, this.#rulesId, id);
       });
-    for (const id of ids) await this.#mergeMatchOf(id);
   }
 
   /** Merges the profiles of a match that rules found which the domain trusts so far, each merge in its transaction. */
@@ -227,19 +231,13 @@ class RuleTurn {
       (one, other) => comparison.strengthOf(values.get(one.id)!, values.get(other.id)!) >= strengthOfLevel(levelMax),
       conflictResolution,
     );
-    if (planned === undefined) return 0;
-    const { main, others, sources } = planned;
-    const get = (id: string) => found.get(id)!;
-    await mergeInto(transaction, domain, get(main), others.map(get), sources, nowMs);
-    return others.length;
+    return planned === undefined ? 0 : carryOutMerge(transaction, domain, found, planned, nowMs);
   }
 
-  /** Notes that all profiles are compared, if they were not before. */
-  async #become(status: string): Promise<void> {
-    const rules = await this.#tools.app.store.read((reader) => findRules(reader, this.#rulesId));
-    if (rules === undefined || rules.status === status) return;
-    await this.#step(async (transaction, _domain, current) =>
-      putRules(transaction, this.#rulesId, { ...current, status }),
+  /** Notes that all profiles are compared. */
+  #becomeActive(): Promise<void> {
+    return this.#step(async (transaction, _domain, rules) =>
+      putRules(transaction, this.#rulesId, { ...rules, status: "ACTIVE" }),
     );
   }
 

@@ -13,8 +13,9 @@ interface PutRules {
   readonly domainId: Uint8Array;
   readonly account: string;
   readonly domainName: string;
-  readonly before: RuleBasedMatchingResponse | undefined;
-  readonly after: RuleBasedMatchingResponse | undefined;
+  readonly rules: RuleBasedMatchingResponse | undefined;
+  /** Unset: it had none. */
+  readonly earlierRules?: RuleBasedMatchingResponse | undefined;
   readonly newRulesId: Uint8Array;
 }
 
@@ -23,10 +24,10 @@ interface PutRules {
  * another identifier; what the earlier ones found is not seen any more.
  */
 export const applyRules = async (jobs: Jobs, transaction: Transaction, put: PutRules): Promise<void> => {
-  const { domainId, account, domainName, before, after, newRulesId: rulesId } = put;
+  const { domainId, account, domainName, rules, earlierRules, newRulesId: rulesId } = put;
+  if (rules?.enabled !== true) return endRules(jobs, transaction, domainId);
   const isApplied = (await findRulesId(transaction, domainId)) !== undefined;
-  if (after?.enabled !== true) return endRules(jobs, transaction, domainId);
-  if (isApplied && before !== undefined && equals(RuleBasedMatchingResponseSchema, before, after)) return;
+  if (isApplied && earlierRules !== undefined && equals(RuleBasedMatchingResponseSchema, earlierRules, rules)) return;
   await endRules(jobs, transaction, domainId);
   const resolutionId = (await findResolutions(transaction, domainId))?.resolutionId ?? new Uint8Array();
   putResolutions(transaction, domainId, { resolutionId, account, domainName, rulesId });

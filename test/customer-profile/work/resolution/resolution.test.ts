@@ -11,7 +11,7 @@ import { refusalOf } from "../../harness.ts";
 import { brokenInvariants } from "../../invariants.ts";
 import { randomFrom } from "../../random.ts";
 import type { Person } from "./resolving.ts";
-import { startResolving, together } from "./resolving.ts";
+import { removeOne, startResolving, together } from "./resolving.ts";
 
 const saturday = Date.UTC(2026, 0, 3);
 const dayMs = 24 * 60 * 60 * 1000;
@@ -273,12 +273,7 @@ test(`after ${count} random changes, what was found week by week is what is foun
     const choice = random.below(20);
     if (profileId === undefined || choice < 8) ids.push(...(await add(person())));
     else if (choice < 14) await client.updateProfile({ domainName: "shop", profileId, ...person() });
-    else {
-      if (choice < 17 || profileId === ids[0]) await client.deleteProfile({ domainName: "shop", profileId });
-      else
-        await client.mergeProfiles({ domainName: "shop", mainProfileId: ids[0]!, profileIdsToBeMerged: [profileId] });
-      ids = ids.filter((id) => id !== profileId);
-    }
+    else ids = await removeOne(client, ids, profileId, choice < 17);
     if (random.below(5) === 0) await passWeek();
   }
   await passWeek();

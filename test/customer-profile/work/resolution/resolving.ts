@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { CreateProfileRequestSchema } from "../../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import type { MatchingRequestSchema } from "../../../../gen/quartet/customerprofile/v1/matching_pb.ts";
-import type { Harness, HarnessOptions } from "../../harness.ts";
+import type { Harness, HarnessOptions, ProfileClient } from "../../harness.ts";
 import { startHarness } from "../../harness.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -50,6 +50,18 @@ export const startResolving = async (
         .toSorted(([a], [b]) => (a < b ? -1 : 1));
     },
   };
+};
+
+/** Deletes a profile, or merges it into the first unless it is that one; returns those that are left. */
+export const removeOne = async (
+  client: ProfileClient,
+  ids: readonly string[],
+  profileId: string,
+  isDeleted: boolean,
+): Promise<string[]> => {
+  if (isDeleted || profileId === ids[0]) await client.deleteProfile({ domainName: "shop", profileId });
+  else await client.mergeProfiles({ domainName: "shop", mainProfileId: ids[0]!, profileIdsToBeMerged: [profileId] });
+  return ids.filter((id) => id !== profileId);
 };
 
 /** Identifiers as a match lists them. */

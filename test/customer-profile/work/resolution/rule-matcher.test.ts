@@ -7,7 +7,7 @@ import { countsOf } from "../../database.ts";
 import { brokenInvariants } from "../../invariants.ts";
 import { randomFrom } from "../../random.ts";
 import { refusalOf } from "../../harness.ts";
-import { together } from "./resolving.ts";
+import { removeOne, together } from "./resolving.ts";
 import { ruling, startRuling } from "./ruling.ts";
 
 const statusOf = async ({ client }: Pick<Awaited<ReturnType<typeof startRuling>>, "client">) =>
@@ -186,12 +186,7 @@ test(`after ${count} random changes, what rules have found is what they find of 
     const choice = random.below(20);
     if (profileId === undefined || (choice < 7 && ids.length < 16)) ids.push(...(await add(newPerson())));
     else if (choice < 14) await client.updateProfile({ domainName: "shop", profileId, ...person() });
-    else {
-      if (choice < 17 || profileId === ids[0]) await client.deleteProfile({ domainName: "shop", profileId });
-      else
-        await client.mergeProfiles({ domainName: "shop", mainProfileId: ids[0]!, profileIdsToBeMerged: [profileId] });
-      ids = ids.filter((id) => id !== profileId);
-    }
+    else ids = await removeOne(client, ids, profileId, choice < 17);
     if (random.below(5) === 0) await settle();
   }
   await settle();
