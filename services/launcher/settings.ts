@@ -16,6 +16,7 @@ import {
   objectsNamed,
   integer,
   list,
+  placesNamed,
   text,
   texts,
 } from "../kit/config/config.ts";
@@ -297,10 +298,9 @@ export const objectStorageSettings = {
   accessLogSeconds: integer(300, "Seconds for which lines of access logs are gathered for one object.", 1, 86_400),
   functionsUrl: text("", "Base address of the Invoke API by which functions of access points are called; empty: none."),
   objectFunctionSeconds: integer(55, "Seconds within which such a function must begin its answer.", 1, 55),
-  regions: texts(
+  regions: placesNamed(
     /^[a-z0-9-]{9,20}$/,
-    /^https?:.+$/,
-    "Addresses of the gateways of other regions, as {region: url}; their buckets are answered by redirects.",
+    "Gateways of other regions, as {region: url}, or {url, accessKeyId, secretAccessKey} to copy versions there.",
   ),
   selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread or process.", 1, 64),
   selectSeconds: integer(900, "Longest time in seconds that a query of an object may take.", 1, 86_400),

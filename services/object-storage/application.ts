@@ -84,7 +84,7 @@ export interface Application {
   /** How long a function may take until it begins its answer, in milliseconds. */
   readonly objectFunctionMs: number;
   /** Where buckets are that are not here. */
-  readonly regions: Pick<OtherRegions, "find">;
+  readonly regions: Omit<OtherRegions, "close">;
   readonly limits: Limits;
 }
 

@@ -66,6 +66,8 @@ export const limits = {
   replicationRuleIdLengthMax: 255,
   /** How long the copy of a version into another bucket is tried, in milliseconds. */
   replicationAgeMsMax: 24 * hourMs,
+  /** How far the clock of an installation that sends replicas may be ahead, in milliseconds. */
+  replicaAheadMsMax: 15 * minuteMs,
   /** Newer versions that a lifecycle rule keeps at most. */
   newerNoncurrentVersionsMax: 100,
   /** Versions and uploads that the lifecycle rules look at in a second. */
@@ -157,6 +159,11 @@ export const limits = {
   /** Copies into other buckets that are made at the same time, and of them those of one account. */
   runningCopiesMax: 64,
   runningCopiesPerAccountMax: 16,
+  /** Copies into other regions that are made at the same time, and of them those of one account. */
+  runningRegionCopiesMax: 32,
+  runningRegionCopiesPerAccountMax: 8,
+  /** How long another region may take nothing of a replica, or not answer, in milliseconds. */
+  regionStallMs: minuteMs,
   /** Search indexes that are built or removed at the same time, and of them those of one account. */
   runningIndexesMax: 8,
   runningIndexesPerAccountMax: 2,

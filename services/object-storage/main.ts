@@ -34,7 +34,7 @@ await runService({
       lifecycleDayMs: config.lifecycleSecondsPerDay * 1000,
       restoreDelayMs: config.restoreSeconds * 1000,
       accessLogMs: config.accessLogSeconds * 1000,
-      regions: config.regions,
+      regions: endpointsOf(config.regions, (region) => region),
       functionsUrl: config.functionsUrl,
       objectFunctionMs: config.objectFunctionSeconds * 1000,
       elapsedMs: () => performance.now(),

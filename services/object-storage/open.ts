@@ -22,6 +22,7 @@ import { measuredTransport } from "../kit/metrics/measured-transport.ts";
 import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
+import type { ServiceEndpoint } from "../kit/outgoing/service-client.ts";
 import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
@@ -120,8 +121,8 @@ export interface ObjectStorageOptions {
   readonly putsOwnObjects?: (app: Application, log: Logger) => InventoryOptions["put"];
   /** How long lines of access logs are gathered for an object, in milliseconds. Unset: five minutes. */
   readonly accessLogMs?: number;
-  /** The addresses of the gateways of other regions, by region. Unset: there are none. */
-  readonly regions?: Readonly<Record<string, string>>;
+  /** The gateways of other regions, by region. Unset: there are none. */
+  readonly regions?: Readonly<Record<string, ServiceEndpoint | undefined>>;
   /** The address of the Invoke API for functions of access points. Unset: none can be called. */
   readonly functionsUrl?: string;
   /** How long a function may take until it begins its answer, in milliseconds. Unset: 55 seconds. */
@@ -231,7 +232,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     clock,
     lifetimeMs: limits.pageTokenLifetimeMs,
   });
-  const sequences = await openSequences(store, clock, log);
+  const sequences = await openSequences(store, clock, { log, region: options.region });
   const lockClock = await openLockClock({ store, clock, log, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
   const lifecycleDayMs = options.lifecycleDayMs ?? defaultLifecycle.dayMs;
   const intervalMs = Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay);
@@ -255,7 +256,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const accessLogs = new AccessLogs({ store, clock, ids, log });
   if (metrics !== undefined) accessLogMetrics(metrics, accessLogs);
   const functions = functionClient(options.functionsUrl ?? "");
-  const regions = otherRegions({ addresses: options.regions ?? {}, clock, log });
+  const regions = otherRegions({ endpoints: options.regions ?? {}, clock, log });
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
     clock,

@@ -86,6 +86,7 @@ import {
   putObjectRetention,
 } from "./operations/object-lock.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
+import { putObjectReplica } from "./operations/object-replica.ts";
 import { writeGetObjectResponse } from "./operations/object-response.ts";
 import { searchObjects } from "./operations/object-search.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
@@ -122,6 +123,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       deleteObjects,
       copyObject,
       renameObject,
+      putObjectReplica,
       getObjectAttributes,
       listObjects,
       listObjectsV2,

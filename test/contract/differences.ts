@@ -460,6 +460,8 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "object-storage.ForkBucket":
     "content is shared by reference here, so a bucket can be copied at the cost of its records",
   "object-storage.GetBucketFork": "a fork is made by a job, whose state is read",
+  "object-storage.PutObjectReplica":
+    "the public service keeps to itself how its regions send each other versions; here regions are installations",
   "object-storage.GetAccountPublicAccessBlock": "GetPublicAccessBlock of the model of s3control",
   "object-storage.PutAccountPublicAccessBlock": "PutPublicAccessBlock of the model of s3control",
   "object-storage.DeleteAccountPublicAccessBlock": "DeletePublicAccessBlock of the model of s3control",

@@ -22,7 +22,7 @@ import type { Limits } from "../../services/object-storage/limits.ts";
 import type { AccessPoints } from "../../services/object-storage/access/access-points.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
 import type { NotifiedEndpoints } from "../../services/object-storage/events/notifications.ts";
-import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
+import type { ObjectStorageOptions, OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
 import { handlers, putsOwnObjects } from "../../services/object-storage/service.ts";
 import { startServiceHarness } from "../support/service-harness.ts";
@@ -64,6 +64,8 @@ export interface HarnessOptions {
   /** Unset: queues, topics and functions are not reached. */
   readonly notified?: NotifiedEndpoints;
   readonly region?: string;
+  /** Unset: there are no other regions. */
+  readonly regions?: ObjectStorageOptions["regions"];
   readonly limits?: Partial<Limits>;
   readonly storeLimits?: Partial<StoreLimits>;
   readonly objectOwnership?: ObjectOwnership;
@@ -108,6 +110,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",
         ...(options.notified && { notified: options.notified }),
+        ...(options.regions && { regions: options.regions }),
         ...(limits && { limits }),
         ...(options.lifecycleDayMs && { lifecycleDayMs: options.lifecycleDayMs }),
         ...(options.restoreDelayMs && { restoreDelayMs: options.restoreDelayMs }),

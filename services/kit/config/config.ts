@@ -24,6 +24,7 @@ export {
   integer,
   list,
   networks,
+  placesNamed,
   secret,
   text,
   texts,

@@ -96,6 +96,15 @@ const named = <Value extends z.ZodType>(name: RegExp, value: Value) =>
 export const endpointsNamed = (name: RegExp, description: string) =>
   named(name, endpoint).default({}).meta({ description, writeOnly: true });
 
+/** The same, of which some need no key: a text is the address alone. */
+export const placesNamed = (name: RegExp, description: string) =>
+  named(
+    name,
+    z.union([endpoint, endpoint.shape.url.transform((url) => ({ url, accessKeyId: "", secretAccessKey: "" }))]),
+  )
+    .default({})
+    .meta({ description, writeOnly: true });
+
 /** Texts by name, both of a shape. */
 export const texts = (name: RegExp, value: RegExp, description: string) =>
   named(name, z.string().regex(value, `must match ${value.source}`))

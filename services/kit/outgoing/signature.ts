@@ -16,12 +16,14 @@ export interface SigningScope {
   readonly region: string;
   /** The service's name in signatures, such as `sqs`. */
   readonly service: string;
+  /** What the signature covers in the place of the digest of the body. Unset: that digest. */
+  readonly payloadHash?: string;
 }
 
 /** The headers of a request with a signature of version 4, which covers all of them and the body. */
 export const signedHeaders = (
   { method, url, headers, body }: UnsignedRequest,
-  { accessKeyId, secretAccessKey, region, service }: SigningScope,
+  { accessKeyId, secretAccessKey, region, service, payloadHash = digest(body) }: SigningScope,
   nowMs: number,
 ): Record<string, string> => {
   const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d{3}/g, "");
@@ -29,7 +31,7 @@ export const signedHeaders = (
   const names = Object.keys(covered).toSorted();
   const canonical = [
     method,
-    // All services but S3, which is not called here, encode the segments of the path twice.
+    // All services but S3 encode the segments of the path twice; paths of RPCs have nothing to encode.
     url.pathname.split("/").map(encode).join("/"),
     [...url.searchParams]
       .map(([name, value]) => `${encode(name)}=${encode(value)}`)
@@ -38,7 +40,7 @@ export const signedHeaders = (
     ...names.map((name) => `${name}:${covered[name]?.trim().replace(/ +/g, " ")}`),
     "",
     names.join(";"),
-    digest(body),
+    payloadHash,
   ].join("\n");
   const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
   const key = [time.slice(0, 8), region, service, "aws4_request"].reduce<string | Buffer>(

@@ -7,6 +7,7 @@ const named: Readonly<Record<string, string>> = {
   DeleteObjects: "REST.POST.MULTI_OBJECT_DELETE",
   CopyObject: "REST.COPY.OBJECT",
   RenameObject: "REST.PUT.OBJECT_RENAME",
+  PutObjectReplica: "REST.PUT.OBJECT_REPLICA",
   UploadPart: "REST.PUT.PART",
   UploadPartCopy: "REST.COPY.PART",
   CreateMultipartUpload: "REST.POST.UPLOADS",

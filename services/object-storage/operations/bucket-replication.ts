@@ -1,7 +1,7 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { ReplicationRule } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import type { Operation } from "../application.ts";
+import type { Application, Operation } from "../application.ts";
 import { destinationOf, planReplication } from "../domain/replication.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -14,15 +14,18 @@ import { deleteDocument, findDocument, putDocument } from "../store/configuratio
  *  1. the rules are valid, see `planReplication`;
  *  2. the bucket keeps versions (INVALID_REQUEST);
  *  3. each destination is another bucket that exists, belongs to the account that its rule names, keeps versions, and
- *     can lock them if the bucket can (INVALID_REQUEST).
+ *     can lock them if the bucket can (INVALID_REQUEST); of one in another region it is known that it exists, and
+ *     there must be a key for the region.
  */
 export const putBucketReplication: Operation<"putBucketReplication"> = async (request, { app, access }) => {
   const planned = planReplication(request.replicationConfiguration, () => app.ids.uuid());
+  const elsewhere = await findElsewhere(app, planned.rules);
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     if (bucket.versioning !== "Enabled")
       throw invalidRequest("Versioning must be 'Enabled' on the bucket to apply a replication configuration");
-    for (const rule of planned.rules) await checkDestination(transaction, bucket, rule);
+    for (const rule of planned.rules)
+      if (!elsewhere.has(destinationOf(rule))) await checkDestination(transaction, bucket, rule);
     putDocument(transaction, bucket.bucketId, "replication", planned);
     changeHasReplication(transaction, bucket, true);
   });
@@ -48,6 +51,24 @@ export const deleteBucketReplication: Operation<"deleteBucketReplication"> = asy
     if (bucket.hasReplication) changeHasReplication(transaction, bucket, false);
   });
   return {};
+};
+
+/** The destinations in other regions. Throws INVALID_REQUEST for one in a region for which there is no key. */
+const findElsewhere = async (
+  { store, regions }: Pick<Application, "store" | "regions">,
+  rules: readonly ReplicationRule[],
+): Promise<ReadonlySet<string>> => {
+  const found = new Set<string>();
+  if (!regions.exist) return found;
+  for (const name of new Set(rules.map(destinationOf))) {
+    const isHere = await store.read(async (reader) => (await findBucket(reader, name)) !== undefined);
+    const place = isHere ? undefined : await regions.find(name);
+    if (place === undefined) continue;
+    if (regions.clientOf(place.region) === undefined)
+      throw invalidRequest(`Destination bucket is in ${place.region}, for which this installation has no key.`);
+    found.add(name);
+  }
+  return found;
 };
 
 const checkDestination = async (reader: Reader, source: Bucket, rule: ReplicationRule): Promise<void> => {

@@ -4,6 +4,9 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import { growingCache } from "../../kit/collections/growing-cache.ts";
 import type { Logger } from "../../kit/log/log.ts";
+import type { ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
+import type { RegionClient } from "./region-client.ts";
+import { regionClient } from "./region-client.ts";
 
 /** The place of a bucket that is not here. */
 export interface BucketPlace {
@@ -16,13 +19,17 @@ export interface BucketPlace {
 export interface OtherRegions {
   /** Where a bucket is that is not here; undefined: in none of the regions that could be asked. Never rejects. */
   find(bucket: string): Promise<BucketPlace | undefined>;
+  /** Whether there are other regions at all. */
+  readonly exist: boolean;
+  /** Stores replicas in a region; undefined: there is no key for it. */
+  clientOf(region: string): Pick<RegionClient, "putReplica"> | undefined;
   close(): Promise<void>;
 }
 
 /** Where the other regions are asked. */
 export interface OtherRegionsOptions {
-  /** The addresses of their gateways, by region. */
-  readonly addresses: Readonly<Record<string, string>>;
+  /** Their gateways, by region; without a key nothing is sent to them that needs one. */
+  readonly endpoints: Readonly<Record<string, ServiceEndpoint | undefined>>;
   readonly clock: Pick<Clock, "now">;
   readonly log: Logger;
 }
@@ -48,10 +55,12 @@ interface KnownPlace {
  * Asks the other regions without a signature whether they have a bucket: they answer 200 or 403 for one that is there
  * and 404 for one that is not. A region that does not answer counts as one without the bucket.
  */
-export const otherRegions = ({ addresses, clock, log }: OtherRegionsOptions): OtherRegions => {
-  const regions = Object.entries(addresses).map(([region, url]) => {
-    const { origin } = new URL(url);
-    return { region, endpoint: origin, pool: new Pool(origin, { connections: 4 }) };
+export const otherRegions = ({ endpoints, clock, log }: OtherRegionsOptions): OtherRegions => {
+  const regions = Object.entries(endpoints).flatMap(([region, endpoint]) => {
+    if (endpoint === undefined) return [];
+    const { origin } = new URL(endpoint.url);
+    const client = endpoint.accessKeyId === "" ? undefined : regionClient(endpoint, clock);
+    return [{ region, endpoint: origin, pool: new Pool(origin, { connections: 4 }), client }];
   });
   const known = growingCache<string, KnownPlace>(placesMax);
   let running = 0;
@@ -94,8 +103,11 @@ export const otherRegions = ({ addresses, clock, log }: OtherRegionsOptions): Ot
       known.set(bucket, { place, untilMs: nowMs + lifetimeMs });
       return place;
     },
+    exist: regions.length > 0,
+    clientOf: (region) => regions.find((each) => each.region === region)?.client,
     async close() {
       await Promise.all(regions.map(({ pool }) => pool.close()));
+      await Promise.all(regions.map(async ({ client }) => client?.close()));
     },
   };
 };

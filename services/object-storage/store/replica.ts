@@ -19,7 +19,8 @@ type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | 
 /**
  * Stores the replica of a version under the version's own id and sequence, among the versions of its key; the newest
  * becomes current. Of a replica that is there, replaces the tags, the ACL and the owner; its lock, its class and its
- * content are its own. `extents` adds references to the content of a new one.
+ * content are its own. `extents` adds references to the content of a new one. "taken": another version, which was made
+ * in another region, has the sequence, and nothing is stored.
  */
 export const putReplica = async (
   transaction: Transaction,
@@ -28,8 +29,9 @@ export const putReplica = async (
   sequence: number,
   replica: Replica,
   extents: (transaction: Transaction) => Promise<readonly Extent[]>,
-): Promise<"new" | "changed"> => {
+): Promise<"new" | "changed" | "taken"> => {
   const before = await transaction.get(versions, [bucketId, key, sequence]);
+  if (before !== undefined && before.versionId !== replica.versionId) return "taken";
   const newest = await findNewest(transaction, bucketId, key);
   if (before !== undefined) {
     const { acl: _replaced, ...kept } = before;

@@ -1,3 +1,5 @@
+import { crc32 } from "node:zlib";
+
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import { findOrDamaged, undefinedIfDamaged } from "../../kit/store/damage.ts";
@@ -26,16 +28,22 @@ const ceilingKey = ["sequences"] as const;
  * stands still or goes back, and when the process is restarted: every returned sequence is below a stored ceiling, and
  * after a start sequences begin at it. A transaction that reaches the ceiling raises it itself, so no sequence is
  * stored that could be returned again after a restart. If the ceiling is damaged, they begin at the one that would be
- * stored now.
+ * stored now. Each region has a place of its own in a millisecond, so that versions which two regions make at the same
+ * instant of one key have different sequences.
  */
-export const openSequences = async (store: Store, clock: Clock, log?: Pick<Logger, "error">): Promise<Sequences> => {
+export const openSequences = async (
+  store: Store,
+  clock: Clock,
+  { log, region = "" }: { readonly log?: Pick<Logger, "error">; readonly region?: string } = {},
+): Promise<Sequences> => {
+  const place = crc32(region) % sequencesPerMs;
   const found = await store.read((reader) => findOrDamaged(reader.get(sequenceCeilings, ceilingKey)));
   if (found === "damaged") log?.error("the ceiling of sequences is damaged; they go on after those of the clock");
   let ceiling = found === "damaged" ? clock.now() * sequencesPerMs + reserve : Number(found?.ceiling ?? 0n);
   let newest = ceiling - 1;
   return {
     next: async (transaction, above = -1) => {
-      const sequence = Math.max(clock.now() * sequencesPerMs, newest + 1, above + 1);
+      const sequence = Math.max(clock.now() * sequencesPerMs + place, newest + 1, above + 1);
       newest = sequence;
       if (sequence < ceiling) return sequence;
       const record = await transaction.get(sequenceCeilings, ceilingKey).catch(undefinedIfDamaged);

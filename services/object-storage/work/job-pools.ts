@@ -3,7 +3,7 @@ import { notificationPool } from "../events/notifications.ts";
 import { limits } from "../limits.ts";
 
 /** What the jobs of a pool do; `steps`: they send events to the event bus and end restores. */
-type JobPool = "steps" | "copies" | "indexes" | "forks" | typeof notificationPool;
+type JobPool = "steps" | "copies" | "region-copies" | "indexes" | "forks" | typeof notificationPool;
 
 /** The owner of an account's jobs of a pool. The owner of its steps is the account itself. */
 export const jobOwner = (pool: Exclude<JobPool, "steps" | typeof notificationPool>, accountId: string): string =>
@@ -24,6 +24,7 @@ const bounds = (concurrency: number, concurrencyPerOwner: number): PoolBounds =>
 export const jobPools: Readonly<Record<JobPool, PoolBounds>> = {
   steps: bounds(limits.runningStepsMax, limits.runningStepsPerAccountMax),
   copies: bounds(limits.runningCopiesMax, limits.runningCopiesPerAccountMax),
+  "region-copies": bounds(limits.runningRegionCopiesMax, limits.runningRegionCopiesPerAccountMax),
   indexes: bounds(limits.runningIndexesMax, limits.runningIndexesPerAccountMax),
   forks: bounds(limits.runningForksMax, limits.runningForksPerAccountMax),
   [notificationPool]: bounds(limits.runningNotificationsMax, limits.runningNotificationsPerDestinationMax),

@@ -12,12 +12,13 @@ import {
 import type { Jobs, JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import type { ReplicationApplication } from "../content/replica.ts";
+import type { ReplicationApplication } from "../content/copied-version.ts";
 import { copyToDestination } from "../content/replica.ts";
 import { replicable } from "../domain/replication.ts";
 import type { ChangeOrigin, ObjectChange } from "../events/event-outbox.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
+import { findBucket } from "../store/bucket.ts";
 import { versions } from "../store/layout.ts";
 import { findReplication } from "../store/replication.ts";
 import { jobOwner } from "./job-pools.ts";
@@ -56,11 +57,12 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
     const destinations = [...rules.rulesFor(replicable(key, version)).keys()];
     if (destinations.length === 0) return;
     putReplication(transaction, bucket.bucketId, key, sequence, version, { status: "PENDING", pending: destinations });
-    for (const destination of destinations)
+    for (const destination of destinations) {
+      const isHere = (await findBucket(transaction, destination)) !== undefined;
       jobs.enqueue(transaction, {
         id: `${replicationJob}/${bucket.bucketId}/${sequence}/${destination}/${key}`,
         kind: replicationJob,
-        owner: jobOwner("copies", bucket.accountId),
+        owner: jobOwner(isHere ? "copies" : "region-copies", bucket.accountId),
         payload: toBinary(
           ReplicationStepRecordSchema,
           create(ReplicationStepRecordSchema, {
@@ -72,6 +74,7 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
           }),
         ),
       });
+    }
   },
 });
 

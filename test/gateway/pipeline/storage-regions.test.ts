@@ -20,7 +20,8 @@ const startTwo = async () => {
     new CreateBucketCommand({ Bucket: "far", CreateBucketConfiguration: { LocationConstraint: "eu-west-1" } }),
   );
   await client.send(new PutObjectCommand({ Bucket: "far", Key: "k", Body: "x" }));
-  const first = await startStorageClient({ regions: { "eu-west-1": second.storage.url } });
+  const europe = { url: second.storage.url, region: "eu-west-1", accessKeyId: "", secretAccessKey: "" };
+  const first = await startStorageClient({ regions: { "eu-west-1": europe } });
   await first.client.send(new CreateBucketCommand({ Bucket: "near" }));
   return { first, second };
 };

@@ -25,6 +25,7 @@ import { startServer } from "../../../services/kit/server/server.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import type { AccessPoints } from "../../../services/object-storage/access/access-points.ts";
 import type { Application } from "../../../services/object-storage/application.ts";
+import type { ObjectStorageOptions } from "../../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../../services/object-storage/open.ts";
 import { handlers, putsOwnObjects } from "../../../services/object-storage/service.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -59,7 +60,7 @@ export interface StorageFixtureParts {
   /** Unset: us-east-1. */
   readonly region?: string;
   /** The gateways of other regions. Unset: none. */
-  readonly regions?: Readonly<Record<string, string>>;
+  readonly regions?: ObjectStorageOptions["regions"];
   /** Where functions of access points are called. Unset: nowhere. */
   readonly functionsUrl?: string;
   /** Operations of the service instead of its own. */

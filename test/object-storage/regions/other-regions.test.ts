@@ -9,7 +9,8 @@ const openRegions = async () => {
   let status = 404;
   const receiver = await startHttpReceiver(() => ({ status }));
   const clock = new FakeClock();
-  const regions = otherRegions({ addresses: { north: receiver.url }, clock, log: silentLogger });
+  const north = { url: receiver.url, region: "north", accessKeyId: "", secretAccessKey: "" };
+  const regions = otherRegions({ endpoints: { north }, clock, log: silentLogger });
   onTestFinished(async () => {
     await regions.close();
     await receiver.close();

@@ -71,7 +71,7 @@ describe("sequences", () => {
     await damageStoredRecord(directory, sequenceCeilings, ["sequences"]);
     const second = await open(directory);
     const { log, lines } = capturingLogger();
-    const resumed = await openSequences(second, clock, log);
+    const resumed = await openSequences(second, clock, { log });
     expect(await second.transact((transaction) => resumed.next(transaction))).toBe(11_000_000);
     expect(await second.transact((transaction) => resumed.next(transaction, 20_000_000))).toBe(20_000_001);
     expect(lines.map(({ msg }) => msg)).toEqual([
