@@ -26,6 +26,7 @@ import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
 import type { Forks } from "./work/forks.ts";
 import type { Restores } from "./work/restore-steps.ts";
+import type { ExistingReplications } from "./work/existing-replication.ts";
 import type { SearchIndexes } from "./work/search-index.ts";
 
 /** The dependencies of this service's operations. */
@@ -72,6 +73,7 @@ export interface Application {
   readonly restoreDelayMs: number;
   readonly restores: Restores;
   readonly searchIndexes: SearchIndexes;
+  readonly existingReplications: ExistingReplications;
   readonly forks: Forks;
   /** Runs queries of objects. */
   readonly scans: Pick<ScanPool, "run">;

@@ -66,6 +66,9 @@ export const limits = {
   replicationRuleIdLengthMax: 255,
   /** How long the copy of a version into another bucket is tried, in milliseconds. */
   replicationAgeMsMax: 24 * hourMs,
+  /** Versions of before the rules that one transaction plans copies of; the next ones follow when these have begun. */
+  replicationWalkBatch: 200,
+  replicationWalkIdDigits: 16,
   /** How far the clock of an installation that sends replicas may be ahead, in milliseconds. */
   replicaAheadMsMax: 15 * minuteMs,
   /** Newer versions that a lifecycle rule keeps at most. */

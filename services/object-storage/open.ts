@@ -78,7 +78,13 @@ import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
 import { createForks, forkBuckets, forkJob, forkPolicy } from "./work/forks.ts";
-import { createReplications, replicate, replicationJob, replicationPolicy } from "./work/replication.ts";
+import { createReplications, replicationJob } from "./work/replication-plan.ts";
+import { replicate, replicationPolicy } from "./work/replication.ts";
+import {
+  createExistingReplications,
+  doExistingReplicationStep,
+  existingReplicationJob,
+} from "./work/existing-replication.ts";
 import { createSearchIndexes, doSearchIndexStep, searchIndexJob } from "./work/search-index.ts";
 import { quarantinePage } from "./work/quarantine-page.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
@@ -205,6 +211,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       [notificationJob]: notifications.deliver,
       [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
       [replicationJob]: replicate(() => app),
+      [existingReplicationJob]: doExistingReplicationStep({ store, jobs: () => jobs, log }),
       [searchIndexJob]: doSearchIndexStep({ store, jobs: () => jobs }),
       [forkJob]: forkBuckets({ store, pins, clock }),
     },
@@ -213,6 +220,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       [notificationJob]: notificationPolicy,
       [restoreStepJob]: eventDeliveryPolicy,
       [replicationJob]: replicationPolicy,
+      [existingReplicationJob]: eventDeliveryPolicy,
       [searchIndexJob]: eventDeliveryPolicy,
       [forkJob]: forkPolicy,
     },
@@ -316,6 +324,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
     restores: createRestores(jobs),
     searchIndexes: createSearchIndexes(jobs),
+    existingReplications: createExistingReplications(jobs),
     forks: createForks(jobs),
     scans,
     accessLogs,

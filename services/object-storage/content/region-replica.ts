@@ -9,7 +9,9 @@ import { encodeDigest } from "../domain/checksum-algorithm.ts";
 import { describeContext } from "../domain/encryption.ts";
 import { instant } from "../domain/instant.ts";
 import { resourceArn } from "../domain/resource-arn.ts";
+import { replicaIdOf } from "../domain/versioning.ts";
 import { openContentKey } from "../encryption/content-encryption.ts";
+import { limits } from "../limits.ts";
 import type { BucketPlace } from "../regions/other-regions.ts";
 import type { RegionClient, ReplicaMessage } from "../regions/region-client.ts";
 import { StalledError } from "../regions/region-client.ts";
@@ -18,8 +20,8 @@ import type { CopiedVersion, CopyOutcome, ReplicationApplication } from "./copie
 import { assumeCopyRole, findCopied, refusedAction } from "./copied-version.ts";
 
 /**
- * Copies a version into a bucket of another region, by its PutObjectReplica: first its tags alone, because it may be
- * there, then all of it. `settle` runs in a transaction once it is there.
+ * Copies a version into a bucket of another region, by its PutObjectReplica. Of one that is not small first the tags
+ * alone are sent, because it may be there. `settle` runs in a transaction once it is.
  */
 export const copyToRegion = async (
   app: ReplicationApplication,
@@ -36,7 +38,8 @@ export const copyToRegion = async (
   if (region === undefined) return { kind: "never", reason: `there is no key for the region ${place.region}` };
   const head = headOf(planned, step, Math.max(app.clock.now(), app.lockClock.now()));
   try {
-    const isThere = await region.putReplica(one({ ...head, contentOmitted: true }), signal);
+    const isSmall = planned.version.sizeBytes <= limits.inlineBytesMax;
+    const isThere = !isSmall && (await region.putReplica(one({ ...head, contentOmitted: true }), signal));
     if (!isThere) await send(app, region, planned, head, signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -105,7 +108,7 @@ async function* one(message: ReplicaMessage): AsyncGenerator<ReplicaMessage> {
 /** What describes a replica: everything but its content. A retention that has ended is left out. */
 const headOf = (
   { version, destination }: CopiedVersion,
-  { key, destination: bucket }: ReplicationStepRecord,
+  { key, sequence, destination: bucket }: ReplicationStepRecord,
   nowMs: number,
 ): ReplicaMessage => {
   const { contentHeaders, checksum, encryption, retention, isDeleteMarker } = version;
@@ -113,7 +116,7 @@ const headOf = (
   const base = {
     bucket,
     key,
-    versionId: version.versionId,
+    versionId: replicaIdOf(version, Number(sequence)),
     lastModified: instant(Number(version.lastModifiedMs)),
     ...(expectedBucketOwner !== undefined && { expectedBucketOwner }),
   };

@@ -12,6 +12,7 @@ import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
 import { isOwnedByDestination } from "../domain/replication.ts";
+import { replicaIdOf } from "../domain/versioning.ts";
 import { keyArnOf, replicaEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -56,7 +57,7 @@ const copyVersion: typeof copyToDestination = async (app, step, signal, settle) 
       async (transaction): Promise<CopyOutcome> => {
         const again = await planCopy(app, transaction, step);
         if (!("version" in again)) return again;
-        const replica = replicaOf(app, again, encryption);
+        const replica = replicaOf(app, again, Number(step.sequence), encryption);
         const made = await putReplica(transaction, again.target, step.key, Number(step.sequence), replica, extents);
         if (made === "taken") return { kind: "never", reason: "another version was made at the same instant" };
         if (made === "new")
@@ -129,6 +130,7 @@ const newRecord = (encryption: EncryptionInit) => create(EncryptionRecordSchema,
 const replicaOf = (
   { clock, lockClock }: ReplicationApplication,
   { source, target, version, destination }: PlannedCopy,
+  sequence: number,
   encryption: EncryptionInit | undefined,
 ) => {
   const { $typeName: _type, extents: _content, restore: _restore, acl, retention, legalHold, ...others } = version;
@@ -137,6 +139,7 @@ const replicaOf = (
   const nowMs = Math.max(clock.now(), lockClock.now());
   return {
     ...kept,
+    versionId: replicaIdOf(version, sequence),
     ownerAccountId: isOverridden ? target.accountId : version.ownerAccountId || source.accountId,
     storageClass: version.isDeleteMarker ? "" : (destination.storageClass ?? version.storageClass),
     ...(acl && !isOverridden && { acl }),
@@ -149,7 +152,7 @@ const replicaOf = (
 const changeOf = ({ version }: PlannedCopy, { key, sequence }: ReplicationStepRecord) => {
   const change = {
     key,
-    versionId: version.versionId,
+    versionId: replicaIdOf(version, Number(sequence)),
     sequence: Number(sequence),
     timeMs: Number(version.lastModifiedMs),
   };

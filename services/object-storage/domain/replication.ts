@@ -101,6 +101,10 @@ export const readReplication = ({ role, rules }: ReplicationConfiguration): Repl
   };
 };
 
+/** Whether a rule copies what was there before it as well. */
+export const isForExisting = ({ status, existingObjectReplication }: ReplicationRule): boolean =>
+  status === "Enabled" && existingObjectReplication?.status === "Enabled";
+
 /** Whether replicas belong to the owner of their bucket, whoever owns the version. */
 export const isOwnedByDestination = ({ accessControlTranslation }: ReplicationDestination): boolean =>
   accessControlTranslation?.owner === "Destination";
@@ -126,6 +130,7 @@ const isState = (status: string | undefined): boolean => status === "Enabled" ||
 
 const checkSchema = (rule: ReplicationRule): void => {
   const { status, prefix, filter, destination, deleteMarkerReplication, sourceSelectionCriteria, id = "" } = rule;
+  const { existingObjectReplication: existing } = rule;
   const conditions = [filter?.prefix, filter?.tag, filter?.and].filter((each) => each !== undefined);
   const isValid =
     isState(status) &&
@@ -135,13 +140,13 @@ const checkSchema = (rule: ReplicationRule): void => {
     (filter === undefined) !== (prefix === undefined) &&
     (filter === undefined || (rule.priority !== undefined && isState(deleteMarkerReplication?.status))) &&
     (deleteMarkerReplication === undefined || filter !== undefined) &&
+    (existing === undefined || isState(existing.status)) &&
     (sourceSelectionCriteria?.sseKmsEncryptedObjects === undefined ||
       isState(sourceSelectionCriteria.sseKmsEncryptedObjects.status));
   if (!isValid) throw fault(ErrorReason.MALFORMED_XML);
 };
 
-const checkOffered = ({ existingObjectReplication: existing, sourceSelectionCriteria: criteria }: ReplicationRule) => {
-  if (existing?.status === "Enabled") throw memberNotOffered("ExistingObjectReplication");
+const checkOffered = ({ sourceSelectionCriteria: criteria }: ReplicationRule) => {
   if (criteria?.replicaModifications?.status === "Enabled") throw memberNotOffered("ReplicaModifications");
 };
 

@@ -16,6 +16,13 @@ export const versionIdRandomDigits = 18;
 export const versionIdOf = (sequence: number, random: string): string =>
   sequence.toString(16).padStart(sequenceDigits, "0") + random;
 
+/**
+ * The id of a version's replica: its own. The null version has none, and where its replica is may be another; the id of
+ * that replica has the same place among the versions of the key.
+ */
+export const replicaIdOf = ({ versionId }: { readonly versionId: string }, sequence: number): string =>
+  versionId || versionIdOf(sequence, "0".repeat(versionIdRandomDigits));
+
 /** The sequence in a version id; undefined for `null` and for a text that is no version id. */
 export const findSequence = (versionId: string): number | undefined => {
   if (!/^[0-9a-f]{32}$/.test(versionId)) return undefined;

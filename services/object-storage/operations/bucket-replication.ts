@@ -2,15 +2,16 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { ReplicationRule } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
-import { destinationOf, planReplication } from "../domain/replication.ts";
+import { destinationOf, isForExisting, planReplication } from "../domain/replication.ts";
 import { fault, invalidRequest } from "../faults.ts";
+import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { changeHasReplication, findBucket } from "../store/bucket.ts";
+import { changeReplication, findBucket } from "../store/bucket.ts";
 import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
 
 /**
- * Replaces the rules by which new versions of a bucket are copied into others. Repeating it changes nothing. Checks, in
- * order:
+ * Replaces the rules by which versions of a bucket are copied into others. Repeating it changes nothing, but where they
+ * are for what was there before as well, what of it is missing is copied. Checks, in order:
  *  1. the rules are valid, see `planReplication`;
  *  2. the bucket keeps versions (INVALID_REQUEST);
  *  3. each destination is another bucket that exists, belongs to the account that its rule names, keeps versions, and
@@ -27,7 +28,15 @@ export const putBucketReplication: Operation<"putBucketReplication"> = async (re
     for (const rule of planned.rules)
       if (!elsewhere.has(destinationOf(rule))) await checkDestination(transaction, bucket, rule);
     putDocument(transaction, bucket.bucketId, "replication", planned);
-    changeHasReplication(transaction, bucket, true);
+    const existing = planned.rules.filter(isForExisting);
+    const replicationWalkId = existing.length === 0 ? "" : app.ids.hex(limits.replicationWalkIdDigits);
+    const changed = changeReplication(transaction, bucket, { hasReplication: true, replicationWalkId });
+    if (existing.length > 0)
+      app.existingReplications.begin(
+        transaction,
+        changed,
+        existing.some((rule) => elsewhere.has(destinationOf(rule))),
+      );
   });
   return {};
 };
@@ -48,7 +57,7 @@ export const deleteBucketReplication: Operation<"deleteBucketReplication"> = asy
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     deleteDocument(transaction, bucket.bucketId, "replication");
-    if (bucket.hasReplication) changeHasReplication(transaction, bucket, false);
+    if (bucket.hasReplication) changeReplication(transaction, bucket, { hasReplication: false, replicationWalkId: "" });
   });
   return {};
 };

@@ -78,6 +78,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     mfaDelete: "" as const,
     hasLifecycle: false,
     hasReplication: false,
+    replicationWalkId: "",
     hasLogging: false,
     defaultEncryption: undefined,
     searchIndex: undefined,

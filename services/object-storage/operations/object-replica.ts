@@ -103,7 +103,7 @@ const storeReplica = (
       const { sequence, versionId, lastModifiedMs: timeMs, isDeleteMarker, sizeBytes, eTag } = planned.replica;
       // What is written from now on is newer, however far the clock of the other installation is ahead.
       await context.app.sequences.next(transaction, sequence);
-      if (made === "changed") return;
+      if (made !== "new") return;
       const change = { key: planned.key, versionId, sequence, timeMs };
       await context.app.events.announce(
         transaction,

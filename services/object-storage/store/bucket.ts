@@ -49,6 +49,8 @@ export interface Bucket extends BucketRules {
   readonly hasLifecycle: boolean;
   /** It has rules of replication, which are a document. */
   readonly hasReplication: boolean;
+  /** The walk over what was there before these rules. Empty: none was asked for. */
+  readonly replicationWalkId: string;
   /** It has an access log, whose configuration is a document. */
   readonly hasLogging: boolean;
   /** Undefined: objects that say nothing are encrypted under a key of the service. */
@@ -114,9 +116,16 @@ export const changeVersioning = (
 export const changeHasLifecycle = (transaction: Transaction, bucket: Bucket, hasLifecycle: boolean): void =>
   putBucket(transaction, { ...bucket, hasLifecycle });
 
-/** Notes whether a bucket has rules of replication. */
-export const changeHasReplication = (transaction: Transaction, bucket: Bucket, hasReplication: boolean): void =>
-  putBucket(transaction, { ...bucket, hasReplication });
+/** Notes whether a bucket has rules of replication, and the walk over what was there before. Returns the bucket. */
+export const changeReplication = (
+  transaction: Transaction,
+  bucket: Bucket,
+  rules: Pick<Bucket, "hasReplication" | "replicationWalkId">,
+): Bucket => {
+  const changed = { ...bucket, ...rules };
+  putBucket(transaction, changed);
+  return changed;
+};
 
 /** Notes whether a bucket has an access log. */
 export const changeHasLogging = (transaction: Transaction, bucket: Bucket, hasLogging: boolean): void =>
@@ -158,6 +167,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     mfaDelete: bucket.mfaDelete,
     hasLifecycle: bucket.hasLifecycle,
     hasReplication: bucket.hasReplication,
+    replicationWalkId: bucket.replicationWalkId,
     hasLogging: bucket.hasLogging,
     ...(defaultEncryption && { defaultEncryption }),
     ...(searchIndex && {
@@ -242,6 +252,7 @@ const fromRecord = (name: string, record: Readonly<BucketRecord>): Bucket => ({
   mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
   hasLifecycle: record.hasLifecycle,
   hasReplication: record.hasReplication,
+  replicationWalkId: record.replicationWalkId,
   hasLogging: record.hasLogging,
   defaultEncryption: record.defaultEncryption,
   searchIndex: indexFromRecord(record.searchIndex),

@@ -19,8 +19,8 @@ type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | 
 /**
  * Stores the replica of a version under the version's own id and sequence, among the versions of its key; the newest
  * becomes current. Of a replica that is there, replaces the tags, the ACL and the owner; its lock, its class and its
- * content are its own. `extents` adds references to the content of a new one. "taken": another version, which was made
- * in another region, has the sequence, and nothing is stored.
+ * content are its own. `extents` adds references to the content of a new one. "kept": the version is there and no
+ * replica, which no copy of it changes; "taken": another version, which was made in another region, has the sequence.
  */
 export const putReplica = async (
   transaction: Transaction,
@@ -29,9 +29,10 @@ export const putReplica = async (
   sequence: number,
   replica: Replica,
   extents: (transaction: Transaction) => Promise<readonly Extent[]>,
-): Promise<"new" | "changed" | "taken"> => {
+): Promise<"new" | "changed" | "kept" | "taken"> => {
   const before = await transaction.get(versions, [bucketId, key, sequence]);
   if (before !== undefined && before.versionId !== replica.versionId) return "taken";
+  if (before !== undefined && before.replication?.status !== "REPLICA") return "kept";
   const newest = await findNewest(transaction, bucketId, key);
   if (before !== undefined) {
     const { acl: _replaced, ...kept } = before;

@@ -125,6 +125,7 @@ const forkOf = (source: Bucket, { destination, bucketId }: ForkStepRecord, nowMs
   mfaDelete: "",
   hasLifecycle: false,
   hasReplication: false,
+  replicationWalkId: "",
   hasLogging: false,
   defaultEncryption: source.defaultEncryption,
   searchIndex: undefined,

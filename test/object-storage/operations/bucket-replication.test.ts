@@ -63,12 +63,7 @@ test.each([
   ["photos", role, [{ ...rule, filter: { prefix: "a", tag: { key: "k", value: "v" } } }], "MALFORMED_XML"],
   ["photos", role, [{ status: "Enabled", filter: {}, destination }], "MALFORMED_XML"],
   ["photos", role, [{ status: "Enabled", destination }], "MALFORMED_XML"],
-  [
-    "photos",
-    "me",
-    [{ ...rule, existingObjectReplication: { status: "Enabled" } }],
-    notImplemented("ExistingObjectReplication"),
-  ],
+  ["photos", "me", [{ ...rule, existingObjectReplication: { status: "On" } }], "MALFORMED_XML"],
   [
     "photos",
     "me",

@@ -1,37 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
-import { parsePolicy } from "../../../services/kit/policy/document.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, bob, get, put, refusalOf, startHarness } from "../harness.ts";
 import { amounts, shown } from "../support/amounts.ts";
-
-const roleArn = `arn:aws:iam::${alice}:role/copies`;
-const inBucket = (name: string) => `arn:aws:s3:::${name}`;
-const documentOf = (statement: object): string => JSON.stringify({ Version: "2012-10-17", Statement: [statement] });
-
-/** The actions of a role that copies. */
-const allowed = ["s3:GetObjectVersionForReplication", "s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"];
-
-/** Accounts with a role of Alice's that this service may assume, and that may do the given actions. */
-const accountsWith = (actions: readonly string[], service = "s3.amazonaws.com") => {
-  const trust = documentOf({ Effect: "Allow", Principal: { Service: service }, Action: "sts:AssumeRole" });
-  const role = {
-    accountId: alice,
-    name: "copies",
-    arn: roleArn,
-    trustPolicy: parsePolicy(trust, { principals: "required", accountMembers: [], bytesMax: 2_048 }),
-    policies: [documentOf({ Effect: "Allow", Action: actions, Resource: "*" })],
-  };
-  return accountsOf({ accounts: [], users: [], roles: [role], organizations: new Map(), accessKeys: [] });
-};
-
-const keep = async ({ client }: Harness, bucket: string, account = alice, further: object = {}): Promise<void> => {
-  await client.createBucket({ bucket, ...further }, as(account));
-  const versioningConfiguration = { status: "Enabled" };
-  await client.putBucketVersioning({ bucket, versioningConfiguration }, as(account));
-};
+import { accountsWith, allowed, documentOf, inBucket, keep, roleArn, statusOf } from "../support/replication.ts";
 
 const newer = (destination: string, further: object = {}) => ({
   status: "Enabled",
@@ -71,9 +45,6 @@ const startLockable = async (): Promise<Harness> => {
 };
 
 const dayAhead = { seconds: BigInt(Math.floor(Date.now() / 1000) + 86_400), nanos: 0 };
-
-const statusOf = async ({ client }: Harness, key: string, bucket = "photos"): Promise<string | undefined> =>
-  (await client.headObject({ bucket, key }, as(alice))).replicationStatus;
 
 const keysOf = async ({ client }: Harness, bucket = "copies", account = alice): Promise<(string | undefined)[]> =>
   (await client.listObjectsV2({ bucket }, as(account))).contents.map(({ key }) => key);
@@ -276,7 +247,7 @@ describe("the role of the rules", () => {
     const override = [...allowed, "s3:ObjectOwnerOverrideToBucketOwner"];
     const harness = await startHarness({ accounts: accountsWith(override), objectOwnership: "ObjectWriter" });
     await keep(harness, "photos");
-    await keep(harness, "bobs", bob);
+    await keep(harness, "bobs", {}, bob);
     const account = { bucket: inBucket("bobs"), account: bob, accessControlTranslation: { owner: "Destination" } };
     await replicateBy(harness, [newer("bobs", { destination: account })]);
     await put(harness, { bucket: "photos", key: "refused" }, "meow");
