@@ -64,7 +64,7 @@ import { ScanPool } from "./select/worker/scan-pool.ts";
 import { openAccountBlocks } from "./store/account-blocks.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openLockClock } from "./store/lock-clock.ts";
-import { openSequences } from "./store/sequence.ts";
+import { openSequences, placeOfRegion } from "./store/sequence.ts";
 import { amountMetrics, openAmounts } from "./store/stored-amounts.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { removeUnreferencedBlobs, sweepBlobs } from "./work/blob-sweep.ts";
@@ -265,6 +265,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   if (metrics !== undefined) accessLogMetrics(metrics, accessLogs);
   const functions = functionClient(options.functionsUrl ?? "");
   const regions = otherRegions({ endpoints: options.regions ?? {}, clock, log });
+  for (const region of Object.keys(options.regions ?? {}))
+    if (placeOfRegion(region) === placeOfRegion(options.region))
+      log.warn({ region }, "versions of the region may have the places of those here; let one of them copy only");
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
     clock,

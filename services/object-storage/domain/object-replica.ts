@@ -9,7 +9,7 @@ import type { ChecksumPlan } from "./expected-checksums.ts";
 import { planChecksums } from "./expected-checksums.ts";
 import type { Instant } from "./instant.ts";
 import { instantMs } from "./instant.ts";
-import { findSequence } from "./versioning.ts";
+import { findSequence, sequencesPerMs } from "./versioning.ts";
 
 /** A version as another installation has it, less what describes every object. */
 export interface ObjectReplica {
@@ -63,9 +63,6 @@ export const readReplica = (request: PutObjectReplicaRequest, nowMs: number): Ob
   const checksum = readChecksum(request);
   return { ...made, eTag, sizeBytes, checksum, parts: readParts(request, checksum?.algorithm) };
 };
-
-/** Sequences of versions are their milliseconds, with so many in each. */
-const sequencesPerMs = 1000;
 
 /**
  * What the content of a replica is compared with: the checksum of its version where that is one of the whole content,

@@ -7,6 +7,9 @@ export type VersioningState = "" | "Enabled" | "Suspended";
 /** The id by which callers know the version of a key that has none: made before versioning, or while suspended. */
 export const nullVersionId = "null";
 
+/** Sequences of versions are milliseconds, each divided into so many. */
+export const sequencesPerMs = 1000;
+
 /** Hexadecimal digits of a version id: its sequence, then random ones. */
 const sequenceDigits = 14;
 /** How many random digits a version id has. */

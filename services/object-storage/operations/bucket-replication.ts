@@ -5,6 +5,7 @@ import type { Application, Operation } from "../application.ts";
 import { destinationOf, isForExisting, planReplication } from "../domain/replication.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { limits } from "../limits.ts";
+import type { BucketPlace } from "../regions/other-regions.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { changeReplication, findBucket } from "../store/bucket.ts";
 import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
@@ -18,15 +19,19 @@ import { deleteDocument, findDocument, putDocument } from "../store/configuratio
  *     can lock them if the bucket can (INVALID_REQUEST); of one in another region it is known that it exists, and
  *     there must be a key for the region.
  */
-export const putBucketReplication: Operation<"putBucketReplication"> = async (request, { app, access }) => {
+export const putBucketReplication: Operation<"putBucketReplication"> = async (request, { app, access, signal }) => {
   const planned = planReplication(request.replicationConfiguration, () => app.ids.uuid());
-  const elsewhere = await findElsewhere(app, planned.rules);
+  const elsewhere = await findElsewhere(app, planned.rules, signal);
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     if (bucket.versioning !== "Enabled")
       throw invalidRequest("Versioning must be 'Enabled' on the bucket to apply a replication configuration");
-    for (const rule of planned.rules)
-      if (!elsewhere.has(destinationOf(rule))) await checkDestination(transaction, bucket, rule);
+    for (const rule of planned.rules) {
+      const place = elsewhere.get(destinationOf(rule));
+      if (place === undefined) await checkDestination(transaction, bucket, rule);
+      else if (app.regions.clientOf(place.region) === undefined)
+        throw invalidRequest(`Destination bucket is in ${place.region}, for which this installation has no key.`);
+    }
     putDocument(transaction, bucket.bucketId, "replication", planned);
     const existing = planned.rules.filter(isForExisting);
     const replicationWalkId = existing.length === 0 ? "" : app.ids.hex(limits.replicationWalkIdDigits);
@@ -62,20 +67,19 @@ export const deleteBucketReplication: Operation<"deleteBucketReplication"> = asy
   return {};
 };
 
-/** The destinations in other regions. Throws INVALID_REQUEST for one in a region for which there is no key. */
+/** The destinations that are in other regions. */
 const findElsewhere = async (
   { store, regions }: Pick<Application, "store" | "regions">,
   rules: readonly ReplicationRule[],
-): Promise<ReadonlySet<string>> => {
-  const found = new Set<string>();
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, BucketPlace>> => {
+  const found = new Map<string, BucketPlace>();
   if (!regions.exist) return found;
   for (const name of new Set(rules.map(destinationOf))) {
+    signal.throwIfAborted();
     const isHere = await store.read(async (reader) => (await findBucket(reader, name)) !== undefined);
     const place = isHere ? undefined : await regions.find(name);
-    if (place === undefined) continue;
-    if (regions.clientOf(place.region) === undefined)
-      throw invalidRequest(`Destination bucket is in ${place.region}, for which this installation has no key.`);
-    found.add(name);
+    if (place !== undefined) found.set(name, place);
   }
   return found;
 };

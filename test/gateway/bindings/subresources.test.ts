@@ -12,7 +12,7 @@ test("the subresources of object storage are those of its operations and those d
     abac accelerate acl analytics annotation attributes cors delete encryption fork intelligent-tiering inventory
     legal-hold lifecycle location logging metadataAnnotationTable metadataConfiguration metadataInventoryTable
     metadataJournalTable metadataTable metrics notification object-lock ownershipControls partNumber policy policyStatus
-    publicAccessBlock renameObject replication requestPayment restore retention search searchIndex select session tagging
+    publicAccessBlock renameObject replica replication requestPayment restore retention search searchIndex select session tagging
     torrent uploadId uploads versioning versions website
   `;
   expect([...subresourcesOf(ObjectStorageService)].toSorted()).toEqual(names.trim().split(/\s+/));

@@ -24,6 +24,7 @@ const several: Readonly<Record<string, string>> = {
   CopyObject: "-+--++++",
   DeleteObjects: "e+e++",
   GetObjectAttributes: "-+-+-+",
+  PutObjectReplica: "-+-++",
   GetObjectAcl: "-+-+",
   PutObjectAcl: "-+-+",
   PutObjectRetention: "-+-+",
@@ -49,7 +50,7 @@ test("no operation is reached without its permissions, and each with them", asyn
     guard: async (request, context) => ({ refusedEntries: (await guard(request, context)).refusedElements }),
   });
   expect(lines).toEqual(ObjectStorageService.methods.map(({ name }) => `${name} ${several[name] ?? "-+-"}`));
-  expect(lines).toHaveLength(110);
+  expect(lines).toHaveLength(111);
 });
 
 type Row<Name extends OperationName> = readonly [
@@ -88,6 +89,8 @@ test.each<AnyRow>([
     { ...cat, acl: "private", tagging: "a=b" },
     ["PutObject", "PutObjectAcl", "PutObjectTagging"],
   ],
+  ["putObjectReplica", { ...cat, tagging: "a=b" }, ["ReplicateObject", "ReplicateTags"]],
+  ["putObjectReplica", { ...cat, deleteMarker: true }, ["ReplicateDelete"]],
   ["copyObject", source, ["PutObject", "GetObject"]],
   ["copyObject", { ...cat, copySource: "photos/dog.jpg?versionId=null" }, ["PutObject", "GetObjectVersion"]],
   ["copyObject", { ...source, acl: "private" }, ["PutObject", "GetObject", "PutObjectAcl"]],

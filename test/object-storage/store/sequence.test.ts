@@ -23,12 +23,12 @@ describe("sequences", () => {
     const store = await open(await temporaryDirectory());
     const sequences = await openSequences(store, clock);
     const next = (above?: number) => store.transact((transaction) => sequences.next(transaction, above));
-    expect([await next(), await next()]).toEqual([1_000_000, 1_000_001]);
+    expect([await next(), await next()]).toEqual([1_000_000, 1_000_100]);
     clock.set(500);
-    expect(await next()).toBe(1_000_002);
+    expect(await next()).toBe(1_000_200);
     clock.set(2_000);
     expect(await next()).toBe(2_000_000);
-    expect(await next(7_000_000)).toBe(7_000_001);
+    expect(await next(7_000_000)).toBe(7_000_100);
   });
 
   test("are greater after a restart than all that were given before it, although the clock went back", async () => {
@@ -52,6 +52,29 @@ describe("sequences", () => {
     expect(after).toBeGreaterThan(29_971_000);
   });
 
+  test("of two regions are never the same, also where each goes on after those of the other", async () => {
+    const given = new Map<number, string>();
+    const regions = await Promise.all(
+      ["us-east-1", "us-west-2"].map(async (region) => {
+        const store = await open(await temporaryDirectory());
+        const sequences = await openSequences(store, new FakeClock(1_000), { region });
+        return {
+          region,
+          next: (above: number) => store.transact((transaction) => sequences.next(transaction, above)),
+        };
+      }),
+    );
+    let last = 0;
+    for (let round = 0; round < 50; round += 1)
+      for (const { region, next } of regions) {
+        last = await next(last);
+        expect(given.get(last)).toBe(undefined);
+        given.set(last, region);
+        given.set(await next(0), region);
+      }
+    expect(given.size).toBe(200);
+  });
+
   test("are all different when many transactions ask at once for the first ones", async () => {
     const store = await open(await temporaryDirectory());
     const sequences = await openSequences(store, new FakeClock(1_000));
@@ -72,12 +95,12 @@ describe("sequences", () => {
     const second = await open(directory);
     const { log, lines } = capturingLogger();
     const resumed = await openSequences(second, clock, { log });
-    expect(await second.transact((transaction) => resumed.next(transaction))).toBe(11_000_000);
-    expect(await second.transact((transaction) => resumed.next(transaction, 20_000_000))).toBe(20_000_001);
+    expect(await second.transact((transaction) => resumed.next(transaction))).toBe(2_000_000);
+    expect(await second.transact((transaction) => resumed.next(transaction, 20_000_000))).toBe(20_000_100);
     expect(lines.map(({ msg }) => msg)).toEqual([
       "the ceiling of sequences is damaged; they go on after those of the clock",
     ]);
     const ceiling = await second.read((reader) => reader.get(sequenceCeilings, ["sequences"]));
-    expect(ceiling?.ceiling).toBe(21_000_000n);
+    expect(ceiling?.ceiling).toBe(21_000_100n);
   });
 });

@@ -193,6 +193,25 @@ test("a walk ends when the rules are deleted", async () => {
   expect([await statusOf(east, "448"), await keptOf(west, "far")]).toEqual([undefined, []]);
 });
 
+test("a version that is far ahead of the clock waits", async () => {
+  const west = await startHarness({ region: "us-west-2" });
+  await keep(west, "far", { createBucketConfiguration: { locationConstraint: "us-west-2" } });
+  const region = await startRegion("us-west-2");
+  region.serve(west, ["far"]);
+  const east = await start({ accounts: accountsWith(allowed), regions: { "us-west-2": region.endpoint } });
+  const aheadMs = Date.now() + 10 * 60_000;
+  const versionId = (aheadMs * 1000).toString(16).padStart(14, "0") + "f".repeat(18);
+  const lastModified = { seconds: BigInt(Math.floor(aheadMs / 1000)), nanos: 0 };
+  async function* marker() {
+    yield { bucket: "photos", key: "ahead", versionId, lastModified, deleteMarker: true };
+  }
+  await east.client.putObjectReplica(marker() as AsyncIterable<never>, as(alice));
+  await copyTo(east, "far");
+  await eventually(async () => (await keptOf(west, "far")).length > 0, "the other one is there");
+  await eventually(() => east.opened.jobs.stats().retried > 0, "it was put off");
+  expect((await keptOf(west, "far")).map((each) => each.split(" ")[0])).toEqual(["null"]);
+});
+
 test("a damaged version does not keep the others from being copied", async () => {
   const harness = await start();
   const { versionId = "" } = await put(harness, { bucket: "photos", key: "a" }, "damaged");
