@@ -8,8 +8,9 @@ import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { encodeDigest } from "../domain/checksum-algorithm.ts";
 import { describeContext } from "../domain/encryption.ts";
 import { instant } from "../domain/instant.ts";
+import { describeLock } from "../domain/object-lock.ts";
 import { resourceArn } from "../domain/resource-arn.ts";
-import { replicaIdOf, sequencesPerMs } from "../domain/versioning.ts";
+import { replicaIdOf, sequenceMs } from "../domain/versioning.ts";
 import { openContentKey } from "../encryption/content-encryption.ts";
 import { limits } from "../limits.ts";
 import type { BucketPlace } from "../regions/other-regions.ts";
@@ -37,7 +38,7 @@ export const copyToRegion = async (
   const region = app.regions.clientOf(place.region);
   if (region === undefined) return { kind: "never", reason: `there is no key for the region ${place.region}` };
   // After many starts in a row versions are ahead of the clock, and the region refuses what is far ahead of its own.
-  if (Number(step.sequence) / sequencesPerMs > app.clock.now() + limits.replicaAheadMsMax / 2)
+  if (sequenceMs(Number(step.sequence)) > app.clock.now() + limits.replicaAheadMsMax / 2)
     return { kind: "later", reason: "the version is ahead of the clock" };
   const head = headOf(planned, step, Math.max(app.clock.now(), app.lockClock.now()));
   try {
@@ -114,7 +115,7 @@ const headOf = (
   { key, sequence, destination: bucket }: ReplicationStepRecord,
   nowMs: number,
 ): ReplicaMessage => {
-  const { contentHeaders, checksum, encryption, retention, isDeleteMarker } = version;
+  const { contentHeaders, checksum, encryption, retention, legalHold, isDeleteMarker } = version;
   const expectedBucketOwner = destination.account;
   const base = {
     bucket,
@@ -135,12 +136,7 @@ const headOf = (
     metadata: version.metadata,
     storageClass: destination.storageClass ?? version.storageClass,
     ...(tagging !== "" && { tagging }),
-    ...(version.legalHold !== "" && { objectLockLegalHoldStatus: version.legalHold }),
-    ...(retention &&
-      Number(retention.retainUntilMs) > nowMs && {
-        objectLockMode: retention.mode,
-        objectLockRetainUntilDate: instant(Number(retention.retainUntilMs)),
-      }),
+    ...describeLock({ ...(retention && retention.retainUntilMs > nowMs && { retention }), legalHold }),
     ...(encryption?.kms && {
       serverSideEncryption: encryption.kms.isDualLayer ? ServerSideEncryption.KMS_DSSE : ServerSideEncryption.KMS,
       sseKmsKeyId: destination.encryptionConfiguration?.replicaKmsKeyId ?? "",

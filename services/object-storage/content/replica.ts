@@ -11,12 +11,12 @@ import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
-import { isOwnedByDestination } from "../domain/replication.ts";
+import { isOwnedByDestination, replicaStatus } from "../domain/replication.ts";
 import { replicaIdOf } from "../domain/versioning.ts";
 import { keyArnOf, replicaEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findBucket } from "../store/bucket.ts";
+import { findBucket, hasBucket } from "../store/bucket.ts";
 import { putReplica } from "../store/replica.ts";
 import { shareExtents } from "../store/blob.ts";
 import { copyContent } from "./copied-content.ts";
@@ -40,9 +40,8 @@ export const copyToDestination = async (
   settle: (transaction: Transaction) => Promise<void>,
 ): Promise<CopyOutcome> => {
   try {
-    const isHere = await app.store.read(async (reader) => (await findBucket(reader, step.destination)) !== undefined);
-    if (!isHere && app.regions.exist) return await copyToRegion(app, step, signal, settle);
-    return await copyVersion(app, step, signal, settle);
+    const isElsewhere = app.regions.exist && !(await app.store.read((reader) => hasBucket(reader, step.destination)));
+    return await (isElsewhere ? copyToRegion : copyVersion)(app, step, signal, settle);
   } catch (error) {
     if (!(error instanceof NamedKeyError)) throw error;
     return { kind: "never", reason: error.message };
@@ -145,7 +144,7 @@ const replicaOf = (
     ...(acl && !isOverridden && { acl }),
     ...(!version.isDeleteMarker && lockOfNew(target.objectLock, { ...(retention && { retention }), legalHold }, nowMs)),
     ...((encryption ?? before) && { encryption: encryption === undefined ? before : newRecord(encryption) }),
-    replication: create(ReplicationRecordSchema, { status: "REPLICA" }),
+    replication: create(ReplicationRecordSchema, { status: replicaStatus }),
   };
 };
 

@@ -5,11 +5,12 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import { limits } from "../limits.ts";
 import type { ChecksumAlgorithm, ChecksumType } from "./checksum-algorithm.ts";
 import { findChecksumAlgorithm } from "./checksum-algorithm.ts";
+import { unquoteETag } from "./conditions.ts";
 import type { ChecksumPlan } from "./expected-checksums.ts";
 import { planChecksums } from "./expected-checksums.ts";
 import type { Instant } from "./instant.ts";
 import { instantMs } from "./instant.ts";
-import { findSequence, sequencesPerMs } from "./versioning.ts";
+import { findSequence, sequenceMs } from "./versioning.ts";
 
 /** A version as another installation has it, less what describes every object. */
 export interface ObjectReplica {
@@ -45,7 +46,7 @@ export const readReplica = (request: PutObjectReplicaRequest, nowMs: number): Ob
   if (sequence === undefined)
     throw fault(ErrorReason.INVALID_VERSION_ID, { argument_name: "version_id", argument_value: versionId });
   const latestMs = nowMs + limits.replicaAheadMsMax;
-  if (Math.floor(sequence / sequencesPerMs) > latestMs)
+  if (sequenceMs(sequence) > latestMs)
     throw invalidArgument("version_id", versionId, "The version is of an instant that has not come.");
   const lastModifiedMs = instantMs(lastModified as Instant);
   if (lastModifiedMs < 0 || lastModifiedMs > latestMs)
@@ -57,7 +58,7 @@ export const readReplica = (request: PutObjectReplicaRequest, nowMs: number): Ob
       throw invalidArgument("delete_marker", "true", "A delete marker has no content.");
     return { ...made, eTag: "", sizeBytes, checksum: undefined, parts: [] };
   }
-  const eTag = request.eTag.replace(/^"(.*)"$/, "$1");
+  const eTag = unquoteETag(request.eTag);
   if (!/^[0-9a-f]{32}(?:-[1-9][0-9]{0,4})?$/.test(eTag))
     throw invalidArgument("e_tag", request.eTag, "The ETag is not one of an object.");
   const checksum = readChecksum(request);

@@ -101,6 +101,13 @@ export const readReplication = ({ role, rules }: ReplicationConfiguration): Repl
   };
 };
 
+/** The status of a version that is a copy itself. */
+export const replicaStatus = "REPLICA";
+
+/** Whether a version is a copy of another bucket's. */
+export const isReplica = ({ replication }: Pick<VersionRecord, "replication">): boolean =>
+  replication?.status === replicaStatus;
+
 /** Whether a rule copies what was there before it as well. */
 export const isForExisting = ({ status, existingObjectReplication }: ReplicationRule): boolean =>
   status === "Enabled" && existingObjectReplication?.status === "Enabled";

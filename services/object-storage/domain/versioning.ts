@@ -26,6 +26,9 @@ export const versionIdOf = (sequence: number, random: string): string =>
 export const replicaIdOf = ({ versionId }: { readonly versionId: string }, sequence: number): string =>
   versionId || versionIdOf(sequence, "0".repeat(versionIdRandomDigits));
 
+/** The instant of a sequence, in milliseconds. */
+export const sequenceMs = (sequence: number): number => Math.floor(sequence / sequencesPerMs);
+
 /** The sequence in a version id; undefined for `null` and for a text that is no version id. */
 export const findSequence = (versionId: string): number | undefined => {
   if (!/^[0-9a-f]{32}$/.test(versionId)) return undefined;

@@ -8,6 +8,7 @@ import { readAcl } from "../domain/acl-request.ts";
 import { logGrants, planLogging } from "../domain/logging.ts";
 import { hasAcls } from "../domain/ownership.ts";
 import { fault } from "../faults.ts";
+import { findElsewhere } from "../regions/find-elsewhere.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { changeHasLogging, findBucket } from "../store/bucket.ts";
 import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
@@ -25,7 +26,7 @@ export const putBucketLogging: Operation<"putBucketLogging"> = async (request, {
   const planned = planLogging(request.bucketLoggingStatus);
   if (planned !== undefined) readAcl(logGrants(planned), app);
   const target = planned?.targetBucket ?? "";
-  const otherRegion = planned && (await findElsewhere(app, target));
+  const otherPlace = planned && (await findElsewhere(app, target));
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     if (planned === undefined) {
@@ -34,10 +35,10 @@ export const putBucketLogging: Operation<"putBucketLogging"> = async (request, {
       return;
     }
     const found = await findBucket(transaction, target);
-    if (found === undefined && otherRegion !== undefined)
+    if (found === undefined && otherPlace !== undefined)
       throw fault(ErrorReason.CROSS_LOCATION_LOGGING_PROHIBITED, {
         source_bucket_location: bucket.region,
-        target_bucket_location: otherRegion,
+        target_bucket_location: otherPlace.region,
       });
     if (found === undefined) throw invalidTarget(target, "The target bucket for logging does not exist");
     await checkTarget(transaction, app, bucket, found, planned);
@@ -54,12 +55,6 @@ export const getBucketLogging: Operation<"getBucketLogging"> = async (_request, 
     return hasLogging ? findDocument(reader, bucketId, "logging") : undefined;
   });
   return loggingEnabled === undefined ? {} : { loggingEnabled };
-};
-
-/** The other region that a bucket is in; undefined: it is here, or nowhere. */
-const findElsewhere = async (app: Application, name: string): Promise<string | undefined> => {
-  const isHere = (await app.store.read((reader) => findBucket(reader, name))) !== undefined;
-  return isHere ? undefined : (await app.regions.find(name))?.region;
 };
 
 const checkTarget = async (

@@ -5,6 +5,7 @@ import type { Application, Operation } from "../application.ts";
 import { destinationOf, isForExisting, planReplication } from "../domain/replication.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { limits } from "../limits.ts";
+import { findElsewhere } from "../regions/find-elsewhere.ts";
 import type { BucketPlace } from "../regions/other-regions.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { changeReplication, findBucket } from "../store/bucket.ts";
@@ -21,7 +22,7 @@ import { deleteDocument, findDocument, putDocument } from "../store/configuratio
  */
 export const putBucketReplication: Operation<"putBucketReplication"> = async (request, { app, access, signal }) => {
   const planned = planReplication(request.replicationConfiguration, () => app.ids.uuid());
-  const elsewhere = await findElsewhere(app, planned.rules, signal);
+  const elsewhere = await destinationsElsewhere(app, planned.rules, signal);
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     if (bucket.versioning !== "Enabled")
@@ -68,17 +69,15 @@ export const deleteBucketReplication: Operation<"deleteBucketReplication"> = asy
 };
 
 /** The destinations that are in other regions. */
-const findElsewhere = async (
-  { store, regions }: Pick<Application, "store" | "regions">,
+const destinationsElsewhere = async (
+  app: Application,
   rules: readonly ReplicationRule[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, BucketPlace>> => {
   const found = new Map<string, BucketPlace>();
-  if (!regions.exist) return found;
   for (const name of new Set(rules.map(destinationOf))) {
     signal.throwIfAborted();
-    const isHere = await store.read(async (reader) => (await findBucket(reader, name)) !== undefined);
-    const place = isHere ? undefined : await regions.find(name);
+    const place = await findElsewhere(app, name);
     if (place !== undefined) found.set(name, place);
   }
   return found;

@@ -15,6 +15,7 @@ import type { VersionLock } from "../domain/object-lock.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
 import type { ObjectReplica } from "../domain/object-replica.ts";
 import { planReplicaChecksum, readReplica } from "../domain/object-replica.ts";
+import { replicaStatus } from "../domain/replication.ts";
 import type { NewEncryption } from "../encryption/content-encryption.ts";
 import { openNewEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
@@ -74,19 +75,30 @@ export const putObjectReplica: Operation<"putObjectReplica"> = async (requests, 
   return { stored: true };
 };
 
+/** What changes in the bucket, which is as it must be for the replica. */
+const change = <T>(
+  { app, access, signal }: BucketContext,
+  { lock }: PlannedReplica,
+  work: (transaction: Transaction, bucket: Bucket) => Promise<T>,
+): Promise<T> =>
+  app.store.transact(
+    async (transaction) => {
+      const bucket = await access.bucket.in(transaction);
+      checkDestination(bucket, lock);
+      return work(transaction, bucket);
+    },
+    { signal },
+  );
+
 /** Replaces the tags of a replica that is there; false if it is not. */
 const changeReplica = (context: BucketContext, planned: PlannedReplica): Promise<boolean> =>
-  context.app.store.transact(
-    async (transaction) => {
-      const bucket = await context.access.bucket.in(transaction);
-      checkDestination(bucket, planned.lock);
-      const before = await transaction.get(versions, [bucket.bucketId, planned.key, planned.replica.sequence]);
-      if (before?.versionId !== planned.replica.versionId) return false;
-      await put(transaction, context, bucket, planned, undefined, () => Promise.resolve([]));
-      return true;
-    },
-    { signal: context.signal },
-  );
+  change(context, planned, async (transaction, bucket) => {
+    const { sequence, versionId } = planned.replica;
+    const before = await transaction.get(versions, [bucket.bucketId, planned.key, sequence]);
+    if (before?.versionId !== versionId) return false;
+    await put(transaction, context, bucket, planned, undefined, () => Promise.resolve([]));
+    return true;
+  });
 
 const storeReplica = (
   context: BucketContext,
@@ -94,26 +106,21 @@ const storeReplica = (
   encryption: NewEncryption | undefined,
   extents: (transaction: Transaction) => Promise<readonly Extent[]>,
 ): Promise<void> =>
-  context.app.store.transact(
-    async (transaction) => {
-      const bucket = await context.access.bucket.in(transaction);
-      checkDestination(bucket, planned.lock);
-      const made = await put(transaction, context, bucket, planned, encryption, extents);
-      if (made === "taken") throw invalidRequest("Another version of the key was made at the same instant.");
-      const { sequence, versionId, lastModifiedMs: timeMs, isDeleteMarker, sizeBytes, eTag } = planned.replica;
-      // What is written from now on is newer, however far the clock of the other installation is ahead.
-      await context.app.sequences.next(transaction, sequence);
-      if (made !== "new") return;
-      const change = { key: planned.key, versionId, sequence, timeMs };
-      await context.app.events.announce(
-        transaction,
-        serviceOrigin("Replication"),
-        bucket,
-        isDeleteMarker ? { kind: "marker-created", ...change } : { kind: "created", ...change, sizeBytes, eTag },
-      );
-    },
-    { signal: context.signal },
-  );
+  change(context, planned, async (transaction, bucket) => {
+    const made = await put(transaction, context, bucket, planned, encryption, extents);
+    if (made === "taken") throw invalidRequest("Another version of the key was made at the same instant.");
+    const { sequence, versionId, lastModifiedMs: timeMs, isDeleteMarker, sizeBytes, eTag } = planned.replica;
+    // What is written from now on is newer, however far the clock of the other installation is ahead.
+    await context.app.sequences.next(transaction, sequence);
+    if (made !== "new") return;
+    const changed = { key: planned.key, versionId, sequence, timeMs };
+    await context.app.events.announce(
+      transaction,
+      serviceOrigin("Replication"),
+      bucket,
+      isDeleteMarker ? { kind: "marker-created", ...changed } : { kind: "created", ...changed, sizeBytes, eTag },
+    );
+  });
 
 const put = (
   transaction: Transaction,
@@ -136,7 +143,7 @@ const put = (
     ownerAccountId,
     isDeleteMarker,
     tags: tags.map((tag) => create(TagRecordSchema, tag)),
-    replication: create(ReplicationRecordSchema, { status: "REPLICA" }),
+    replication: create(ReplicationRecordSchema, { status: replicaStatus }),
     ...(!isDeleteMarker && { contentHeaders, metadata, ...lockOfNew(bucket.objectLock, lock, nowMs) }),
     ...(checksum && { checksum }),
     parts: [...parts],

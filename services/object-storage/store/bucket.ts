@@ -79,6 +79,10 @@ export const findBucket = async (reader: Reader, name: string): Promise<Bucket |
   return bucket;
 };
 
+/** Whether there is a bucket of a name. */
+export const hasBucket = async (reader: Reader, name: string): Promise<boolean> =>
+  (await findBucket(reader, name)) !== undefined;
+
 /** Creates a bucket that is known not to exist. */
 export const createBucketRecord = (transaction: Transaction, bucket: Bucket): void => {
   putBucket(transaction, bucket);

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { VersionRecord, VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
+import { isReplica } from "../domain/replication.ts";
 import { enterDirectory } from "./directory.ts";
 import { nullVersions, versions } from "./layout.ts";
 import type { VersionedBucket } from "./object.ts";
@@ -32,7 +33,7 @@ export const putReplica = async (
 ): Promise<"new" | "changed" | "kept" | "taken"> => {
   const before = await transaction.get(versions, [bucketId, key, sequence]);
   if (before !== undefined && before.versionId !== replica.versionId) return "taken";
-  if (before !== undefined && before.replication?.status !== "REPLICA") return "kept";
+  if (before !== undefined && !isReplica(before)) return "kept";
   const newest = await findNewest(transaction, bucketId, key);
   if (before !== undefined) {
     const { acl: _replaced, ...kept } = before;

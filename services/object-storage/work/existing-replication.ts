@@ -56,39 +56,38 @@ export interface ExistingReplicationOptions {
 export const doExistingReplicationStep =
   ({ store, jobs, log }: ExistingReplicationOptions): JobHandler =>
   async (job, { signal }) => {
-    const walk = fromBinary(ReplicationWalkRecordSchema, job.payload);
-    const next = await store.transact((transaction) => planBatch(transaction, jobs(), walk), { signal });
-    if (next.isDone) {
-      const { bucket, plannedCount } = next;
+    const before = fromBinary(ReplicationWalkRecordSchema, job.payload);
+    const { walk, isDone } = await store.transact((transaction) => planBatch(transaction, jobs(), before), { signal });
+    if (isDone) {
+      const { bucket, plannedCount } = walk;
       log.info({ bucket, versions: Number(plannedCount) }, "copies of what was there before the rules are planned");
       return { done: true };
     }
-    const { isDone: _isDone, ...further } = next;
-    return { done: true, apply: (transaction) => enqueueStep(jobs(), transaction, job.owner, further) };
+    return { done: true, apply: (transaction) => enqueueStep(jobs(), transaction, job.owner, walk) };
   };
 
 const planBatch = async (
   transaction: Transaction,
   jobs: Pick<Jobs, "enqueue">,
-  { $typeName: _type, ...walk }: ReplicationWalkRecord,
-): Promise<Walk & { readonly isDone: boolean }> => {
-  const { bucketId, walkId, afterKey, afterSequence } = walk;
-  const bucket = await findBucket(transaction, walk.bucket);
+  { $typeName: _type, ...before }: ReplicationWalkRecord,
+): Promise<{ readonly walk: Walk; readonly isDone: boolean }> => {
+  const { bucketId, walkId, afterKey, afterSequence } = before;
+  const bucket = await findBucket(transaction, before.bucket);
   const rules = bucket?.bucketId === bucketId ? await findReplication(transaction, bucketId) : undefined;
   if (bucket?.replicationWalkId !== walkId || rules === undefined || bucket.versioning !== "Enabled")
-    return { ...walk, isDone: true };
+    return { walk: before, isDone: true };
   const range = {
     prefix: [bucketId] as [string],
     ...(afterKey !== "" && { after: [bucketId, afterKey, Number(afterSequence)] as const }),
     limit: limits.replicationWalkBatch,
   };
-  const next = { ...walk };
+  const walk = { ...before };
   let read = 0;
   for await (const { key: found, value } of walkTable(transaction.snapshot, versions, range)) {
     read += 1;
     const [, key, sequence] = found;
-    next.afterKey = key;
-    next.afterSequence = BigInt(sequence);
+    walk.afterKey = key;
+    walk.afterSequence = BigInt(sequence);
     // A damaged version is on the list of the scrub.
     const version = value && (await transaction.get(versions, found).catch(undefinedIfDamaged));
     if (version === undefined) continue;
@@ -96,7 +95,7 @@ const planBatch = async (
       .filter(([, rule]) => isForExisting(rule))
       .map(([destination]) => destination);
     await planCopies(transaction, jobs, bucket, { key, sequence, version }, destinations);
-    if (destinations.length > 0) next.plannedCount += 1n;
+    if (destinations.length > 0) walk.plannedCount += 1n;
   }
-  return { ...next, isDone: read < limits.replicationWalkBatch };
+  return { walk, isDone: read < limits.replicationWalkBatch };
 };

@@ -7,10 +7,10 @@ import {
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Jobs } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { replicable } from "../domain/replication.ts";
+import { isReplica, replicable, replicaStatus } from "../domain/replication.ts";
 import type { ChangeOrigin, ObjectChange } from "../events/event-outbox.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findBucket } from "../store/bucket.ts";
+import { hasBucket } from "../store/bucket.ts";
 import { versions } from "../store/layout.ts";
 import { findReplication } from "../store/replication.ts";
 import { jobOwner } from "./job-pools.ts";
@@ -23,9 +23,6 @@ export interface Replications {
   /** Adds the copies that rules ask for to the transaction of a change: both are committed or neither. */
   plan(transaction: Transaction, origin: ChangeOrigin, bucket: Bucket, change: ObjectChange): Promise<void>;
 }
-
-/** The status of what is a copy itself. */
-export const replicaStatus = "REPLICA";
 
 /** The changes that are copied; a deletion of a version by its id is not. */
 const copiedChanges: ReadonlySet<ObjectChange["kind"]> = new Set([
@@ -46,7 +43,7 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
     if (kind === "marker-created" && origin.requestId === "") return;
     const rules = await findReplication(transaction, bucket.bucketId);
     const version = await transaction.get(versions, [bucket.bucketId, key, sequence]);
-    if (rules === undefined || version === undefined || version.replication?.status === replicaStatus) return;
+    if (rules === undefined || version === undefined || isReplica(version)) return;
     const isNew = kind === "created" || kind === "marker-created";
     if (!isNew && version.replication === undefined) return;
     const destinations = [...rules.rulesFor(replicable(key, version)).keys()];
@@ -71,10 +68,11 @@ export const planCopies = async (
 ): Promise<void> => {
   if (destinations.length === 0) return;
   const pending = [...new Set([...(version.replication?.pending ?? []), ...destinations])];
-  const status = version.replication?.status === replicaStatus ? replicaStatus : "PENDING";
+  const status = isReplica(version) ? replicaStatus : "PENDING";
   putReplication(transaction, bucket.bucketId, key, sequence, version, { status, pending });
   for (const destination of destinations) {
-    const isHere = (await findBucket(transaction, destination)) !== undefined;
+    // It only chooses where the copy waits.
+    const isHere = await hasBucket(transaction.snapshot, destination);
     jobs.enqueue(transaction, {
       id: `${replicationJob}/${bucket.bucketId}/${sequence}/${destination}/${key}`,
       kind: replicationJob,

@@ -7,9 +7,10 @@ import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { ReplicationApplication } from "../content/copied-version.ts";
 import { copyToDestination } from "../content/replica.ts";
+import { isReplica, replicaStatus } from "../domain/replication.ts";
 import { limits } from "../limits.ts";
 import { versions } from "../store/layout.ts";
-import { putReplication, replicaStatus } from "./replication-plan.ts";
+import { putReplication } from "./replication-plan.ts";
 
 /** How long a copy is tried: a day; then its version has FAILED. */
 export const replicationPolicy: JobPolicy = {
@@ -49,6 +50,6 @@ const settle = async (
   const pending = before.pending.filter((name) => name !== destination);
   const hasFailed = before.hasFailed || outcome === "FAILED";
   const reached = pending.length > 0 ? "PENDING" : hasFailed ? "FAILED" : "COMPLETED";
-  const status = before.status === replicaStatus ? replicaStatus : reached;
+  const status = isReplica(version) ? replicaStatus : reached;
   putReplication(transaction, bucketId, key, Number(sequence), version, { status, pending, hasFailed });
 };

@@ -6,19 +6,10 @@ import {
 } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
 
-import { openDigest } from "../../../services/kit/digests/digest.ts";
+import { crc64Of, idAt } from "../../object-storage/support/versions.ts";
 import { startStorageClient } from "../support/storage-client.ts";
 
 const Bucket = "films";
-
-const crcOf = async (body: string): Promise<string> => {
-  const digest = await openDigest("CRC64NVME");
-  digest.update(Buffer.from(body));
-  return Buffer.from(digest.finish()).toString("base64");
-};
-
-/** The id of a version that was made at an instant. */
-const idAt = (ms: number): string => `${(ms * 1000).toString(16).padStart(14, "0")}0123456789abcdef01`;
 
 test("a program stores versions of another store by HTTP, with their dates, in any order", async () => {
   const { client, storage } = await startStorageClient();
@@ -29,7 +20,7 @@ test("a program stores versions of another store by HTTP, with their dates, in a
     const headers = {
       "x-amz-replica-last-modified": date,
       "x-amz-replica-etag": '"0123456789abcdef0123456789abcdef"',
-      "x-amz-checksum-crc64nvme": await crcOf(body),
+      "x-amz-checksum-crc64nvme": await crc64Of(Buffer.from(body)),
       "x-amz-meta-by": "ann",
       "x-amz-tagging": "kind=film",
       "content-type": "video/mp4",

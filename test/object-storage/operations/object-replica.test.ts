@@ -2,25 +2,16 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
 import type { PutObjectReplicaRequestSchema } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { openDigest } from "../../../services/kit/digests/digest.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, bob, get, put, refusalOf, startHarness, startWithBucket } from "../harness.ts";
+import { crc64Of, idAt } from "../support/versions.ts";
 
 type ReplicaInit = MessageInitShape<typeof PutObjectReplicaRequestSchema>;
 
 const minute = 60_000;
 const content = Buffer.alloc(150_000, "meow;");
-
-const crcOf = async (body: Uint8Array): Promise<string> => {
-  const digest = await openDigest("CRC64NVME");
-  digest.update(body);
-  return Buffer.from(digest.finish()).toString("base64");
-};
-
-/** The id of a version that was made at an instant; `random` is 18 hexadecimal digits. */
-const idAt = (ms: number, random = "123456789abcdef012"): string => (ms * 1000).toString(16).padStart(14, "0") + random;
 
 const at = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
 
@@ -54,7 +45,7 @@ const send = async ({ client }: Harness, head: ReplicaInit, body = Buffer.of(), 
 
 /** Sends a replica with its content and the checksum of it after it. */
 const sendWhole = async (harness: Harness, head: ReplicaInit): Promise<boolean> =>
-  send(harness, head, content, { checksumCrc64nvme: await crcOf(content) });
+  send(harness, head, content, { checksumCrc64nvme: await crc64Of(content) });
 
 const keep = async (harness: Harness): Promise<Harness> => {
   const versioningConfiguration = { status: "Enabled" };
@@ -121,7 +112,7 @@ describe("putObjectReplica", () => {
       { bucket: "photos", key: "cat.jpg", checksumMode: "ENABLED" },
       as(alice),
     );
-    expect(head).toMatchObject({ checksumCrc64nvme: await crcOf(content), checksumType: "FULL_OBJECT" });
+    expect(head).toMatchObject({ checksumCrc64nvme: await crc64Of(content), checksumType: "FULL_OBJECT" });
   });
 
   test("repeated changes nothing but the tags, and so does one without its content", async () => {
@@ -268,7 +259,7 @@ describe("putObjectReplica", () => {
     await harness.client.putBucketPolicy({ bucket: "photos", policy }, as(alice));
     const isMarker = "deleteMarker" in further;
     const head = isMarker ? markerOf(clock.now()) : versionOf(clock.now(), further);
-    const last = isMarker ? {} : { checksumCrc64nvme: await crcOf(content) };
+    const last = isMarker ? {} : { checksumCrc64nvme: await crc64Of(content) };
     const sent = send(harness, head, isMarker ? Buffer.of() : content, last, bob);
     expect(
       await sent.then(

@@ -32,6 +32,20 @@ export const accountsWith = (actions: readonly string[], service = "s3.amazonaws
   return accountsOf({ accounts: [], users: [], roles: [role], organizations: new Map(), accessKeys: [] });
 };
 
+/** A rule of the newer version that copies everything but delete markers. */
+export const newer = (destination: string, further: object = {}) => ({
+  status: "Enabled",
+  priority: 1,
+  filter: {},
+  deleteMarkerReplication: { status: "Disabled" },
+  destination: { bucket: inBucket(destination) },
+  ...further,
+});
+
+/** Has Alice's bucket replicated by rules. */
+export const replicateBy = ({ client }: Harness, rules: object[], { bucket = "photos", role = roleArn } = {}) =>
+  client.putBucketReplication({ bucket, replicationConfiguration: { role, rules } }, as(alice));
+
 /** Has a bucket keep versions. */
 export const enableVersions = async ({ client }: Harness, bucket: string, account = alice): Promise<void> => {
   await client.putBucketVersioning({ bucket, versioningConfiguration: { status: "Enabled" } }, as(account));

@@ -13,27 +13,20 @@ import {
   accountsWith,
   allowed,
   enableVersions,
-  inBucket,
   keep,
   keptOf,
-  roleArn,
+  newer,
+  replicateBy,
   statusOf,
 } from "../support/replication.ts";
+import { idAt } from "../support/versions.ts";
 
 const existing = { existingObjectReplication: { status: "Enabled" } };
 
-const copyTo = ({ client }: Harness, destination: string, further: object = existing) => {
-  const rule = {
-    status: "Enabled",
-    priority: 1,
-    filter: {},
-    deleteMarkerReplication: { status: "Enabled" },
-    destination: { bucket: inBucket(destination) },
-    ...further,
-  };
-  const replicationConfiguration = { role: roleArn, rules: [rule] };
-  return client.putBucketReplication({ bucket: "photos", replicationConfiguration }, as(alice));
-};
+const copyTo = (harness: Harness, destination: string, further: object = existing, bucket = "photos") =>
+  replicateBy(harness, [newer(destination, { deleteMarkerReplication: { status: "Enabled" }, ...further })], {
+    bucket,
+  });
 
 /** A service with Alice's buckets `photos`, which has what it had without versions, and `kept`. */
 const start = async (options: HarnessOptions = {}): Promise<Harness> => {
@@ -98,11 +91,8 @@ test("replicas are copied further, and stay replicas; what a rule does not selec
   await copyTo(harness, "kept", { ...existing, filter: { prefix: "in/" } });
   await harness.opened.jobs.idle();
   await keep(harness, "further");
-  const back = { status: "Enabled", priority: 1, filter: {}, deleteMarkerReplication: { status: "Disabled" } };
-  const rules = [{ ...back, ...existing, destination: { bucket: inBucket("further") } }];
-  const replicationConfiguration = { role: roleArn, rules };
   await put(harness, { bucket: "kept", key: "own" }, "own");
-  await harness.client.putBucketReplication({ bucket: "kept", replicationConfiguration }, as(alice));
+  await copyTo(harness, "further", existing, "kept");
   await harness.opened.jobs.idle();
   expect(await keptOf(harness, "further")).toEqual(await keptOf(harness, "kept"));
   expect(await keptOf(harness, "kept")).toHaveLength(2);
@@ -140,10 +130,7 @@ test("what was copied to another region is brought back from there after a loss,
   const first = lost.find((id) => id !== versionId) ?? "";
   await east.client.deleteObject({ bucket: "photos", key: "cat", versionId: first }, as(alice));
   eastAt.serve(east, ["photos"]);
-  const back = { status: "Enabled", priority: 1, filter: {}, deleteMarkerReplication: { status: "Enabled" } };
-  const rules = [{ ...back, ...existing, destination: { bucket: inBucket("photos") } }];
-  const replicationConfiguration = { role: roleArn, rules };
-  await west.client.putBucketReplication({ bucket: "far", replicationConfiguration }, as(alice));
+  await copyTo(west, "photos", existing, "far");
   await eventually(async () => (await idsOf(east, "photos", "cat")).length === 2, "the lost version is back");
   expect(await idsOf(east, "photos", "cat")).toEqual(lost);
   expect((await get(east, { bucket: "photos", key: "cat", versionId: first })).body.toString()).toBe("first");
@@ -200,7 +187,7 @@ test("a version that is far ahead of the clock waits", async () => {
   region.serve(west, ["far"]);
   const east = await start({ accounts: accountsWith(allowed), regions: { "us-west-2": region.endpoint } });
   const aheadMs = Date.now() + 10 * 60_000;
-  const versionId = (aheadMs * 1000).toString(16).padStart(14, "0") + "f".repeat(18);
+  const versionId = idAt(aheadMs);
   const lastModified = { seconds: BigInt(Math.floor(aheadMs / 1000)), nanos: 0 };
   async function* marker() {
     yield { bucket: "photos", key: "ahead", versionId, lastModified, deleteMarker: true };

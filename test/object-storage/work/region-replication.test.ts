@@ -8,22 +8,15 @@ import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, bob, get, put, refusalOf, startHarness } from "../harness.ts";
 import type { Region } from "../support/region.ts";
 import { startRegion } from "../support/region.ts";
-import { accountsWith, allowed, inBucket, keep, keptOf, roleArn, statusOf } from "../support/replication.ts";
+import { accountsWith, allowed, inBucket, keep, keptOf, newer, replicateBy, statusOf } from "../support/replication.ts";
 
 const inWest = { createBucketConfiguration: { locationConstraint: "us-west-2" } };
 
 /** Has the versions of one bucket copied into another, with its tags and delete markers. */
-const copyTo = ({ client }: Harness, destination: string, bucket = "photos", further: object = {}) => {
-  const rule = {
-    status: "Enabled",
-    priority: 1,
-    filter: {},
-    deleteMarkerReplication: { status: "Enabled" },
-    ...further,
-    destination: { bucket: inBucket(destination), ...(further as { destination?: object }).destination },
-  };
-  return client.putBucketReplication({ bucket, replicationConfiguration: { role: roleArn, rules: [rule] } }, as(alice));
-};
+const copyTo = (harness: Harness, destination: string, bucket = "photos", further: object = {}) =>
+  replicateBy(harness, [newer(destination, { deleteMarkerReplication: { status: "Enabled" }, ...further })], {
+    bucket,
+  });
 
 /** Changes of the walk. */
 const changes = rounds(160, 4_000);
@@ -107,7 +100,7 @@ describe("a version that a rule copies into a bucket of another region", () => {
     const keyArn = `arn:aws:kms:us-west-2:${alice}:alias/kept`;
     const rule = {
       sourceSelectionCriteria: { sseKmsEncryptedObjects: { status: "Enabled" } },
-      destination: { encryptionConfiguration: { replicaKmsKeyId: keyArn } },
+      destination: { bucket: inBucket("kept"), encryptionConfiguration: { replicaKmsKeyId: keyArn } },
     };
     const accounts = accountsWith([...allowed, "kms:Decrypt", "kms:Encrypt"]);
     const { east, west } = await startTwo({ accounts }, { rule });
@@ -151,7 +144,7 @@ describe("a version that a rule copies into a bucket of another region", () => {
     ["the role may not read versions", { accounts: accountsWith(["s3:Replicate*"]) }, {}],
     ["the role may not store replicas", { accounts: accountsWith(["s3:GetObjectVersionForReplication"]) }, {}],
     ["who signs may not store replicas", {}, { signer: bob }],
-    ["the rule names another owner", {}, { rule: { destination: { account: bob } } }],
+    ["the rule names another owner", {}, { rule: { destination: { bucket: inBucket("kept"), account: bob } } }],
   ])("has FAILED if %s", async (_why, options, parts) => {
     const { east, west } = await startTwo(options, parts);
     await put(east, { bucket: "photos", key: "cat.jpg" }, "meow");

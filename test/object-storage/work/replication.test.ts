@@ -5,16 +5,17 @@ import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, bob, get, put, refusalOf, startHarness } from "../harness.ts";
 import { amounts, shown } from "../support/amounts.ts";
-import { accountsWith, allowed, documentOf, inBucket, keep, roleArn, statusOf } from "../support/replication.ts";
-
-const newer = (destination: string, further: object = {}) => ({
-  status: "Enabled",
-  priority: 1,
-  filter: {},
-  deleteMarkerReplication: { status: "Disabled" },
-  destination: { bucket: inBucket(destination) },
-  ...further,
-});
+import {
+  accountsWith,
+  allowed,
+  documentOf,
+  inBucket,
+  keep,
+  newer,
+  replicateBy,
+  roleArn,
+  statusOf,
+} from "../support/replication.ts";
 
 const older = (destination: string, further: object = {}) => ({
   status: "Enabled",
@@ -22,9 +23,6 @@ const older = (destination: string, further: object = {}) => ({
   destination: { bucket: inBucket(destination) },
   ...further,
 });
-
-const replicateBy = ({ client }: Harness, rules: object[], role = roleArn) =>
-  client.putBucketReplication({ bucket: "photos", replicationConfiguration: { role, rules } }, as(alice));
 
 /** A service with Alice's buckets `photos` and `copies`, which keep versions. */
 const start = async (rules: object[], options: HarnessOptions = {}): Promise<Harness> => {
@@ -89,8 +87,7 @@ describe("a new version", () => {
     const harness = await start([]);
     await put(harness, { bucket: "photos", key: "old" }, "old");
     await replicateBy(harness, [newer("copies")]);
-    const back = { role: roleArn, rules: [newer("photos")] };
-    await harness.client.putBucketReplication({ bucket: "copies", replicationConfiguration: back }, as(alice));
+    await replicateBy(harness, [newer("photos")], { bucket: "copies" });
     await put(harness, { bucket: "photos", key: "new" }, "new");
     await harness.opened.jobs.idle();
     expect(await keysOf(harness)).toEqual(["new"]);
